@@ -1,0 +1,44 @@
+# Two commands on a machine that has only Python (3.11 to 3.13) and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test test-wide bench check lock wheel clean
+
+setup: $(VENV)/.ready
+
+# Exactly the locked versions, hashes checked; then the project itself, editable and without a network.
+$(VENV)/.ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "Python 3.11 to 3.13 is needed, this is %s; name one with PYTHON=" % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: setup
+	$(BIN)/geotrain-bench run demo --out results/demo
+	$(BIN)/geotrain-bench report results/demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+test-wide: setup
+	$(BIN)/python -m pytest -m "wide or not wide" -o addopts="--strict-markers --benchmark-skip"
+
+bench: setup
+	$(BIN)/python -m pytest tests -o addopts="--strict-markers --benchmark-only"
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+wheel: setup
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w dist .
+
+# One lock for every supported Python; needs uv (a maintainer's tool, not a user's).
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.lock
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache

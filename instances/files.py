@@ -1,0 +1,179 @@
+"""The file boundary: instances and plans as JSON, read strictly, refused with one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from instances.errors import InputError
+from instances.instance import Instance
+from instances.plan import Gpu, Plan
+
+
+def read_instance(path: str | Path) -> Instance:
+    """The instance in a file. InputError names file, field and reason."""
+    return instance_from_json(read_json(path), str(path))
+
+
+def instance_from_json(data: Any, source: str) -> Instance:
+    """The instance in decoded JSON; `source` is named in errors."""
+    try:
+        # JSON mode: arrays become tuples, everything else stays strict.
+        return Instance.model_validate_json(_encode(data, source))
+    except ValidationError as error:
+        raise InputError(f"{source}: {first_problem(error)}") from None
+
+
+def write_instance(path: str | Path, instance: Instance) -> None:
+    """Write the instance, keys in schema order, one trailing newline; the bytes depend on its content only."""
+    write_text(path, json.dumps(instance_to_json(instance), indent=1, allow_nan=False) + "\n")
+
+
+def instance_to_json(instance: Instance) -> dict[str, Any]:
+    """The instance as the object of its file."""
+    return instance.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class _PlanFile(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    micro_batch: int = Field(ge=0, le=1_000_000_000)
+    layers: tuple[int, ...] = Field(min_length=1)
+    pipelines: tuple[tuple[str, ...], ...] = Field(min_length=1)
+
+
+def read_plan(path: str | Path, instance: Instance) -> Plan:
+    """The plan in a file, for one instance. InputError if it is malformed or names an unknown GPU."""
+    return plan_from_json(read_json(path), instance, str(path))
+
+
+def plan_from_json(data: Any, instance: Instance, source: str) -> Plan:
+    """The plan in decoded JSON; `source` is named in errors."""
+    try:
+        file = _PlanFile.model_validate_json(_encode(data, source))
+    except ValidationError as error:
+        raise InputError(f"{source}: {first_problem(error)}") from None
+    negative = [count for count in file.layers if not 0 <= count <= 1_000_000]
+    if negative:
+        raise InputError(f"{source}: layers: {negative[0]} is not a number of layers")
+    rows = tuple(tuple(_gpu(name, instance, source) for name in row) for row in file.pipelines)
+    try:
+        return Plan(file.micro_batch, file.layers, rows)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from None
+
+
+def plan_to_json(plan: Plan, instance: Instance) -> dict[str, Any]:
+    """The plan as the object of its file."""
+    return {"micro_batch": plan.micro_batch, "layers": list(plan.layers), "pipelines": plan.names(instance)}
+
+
+def write_plan(path: str | Path, plan: Plan, instance: Instance) -> None:
+    """Write the plan file."""
+    write_text(path, json.dumps(plan_to_json(plan, instance)) + "\n")
+
+
+def _gpu(name: str, instance: Instance, source: str) -> Gpu:
+    group_name, slash, number = name.rpartition("/")
+    try:
+        group = instance.group_index(group_name)
+    except KeyError:
+        raise InputError(f"{source}: pipelines: {name!r} is no GPU of instance {instance.name}") from None
+    count = instance.groups[group].count
+    plain = number.isascii() and number.isdecimal() and (number == "0" or number[0] != "0")
+    if not slash or not plain or len(number) > 9 or int(number) >= count:
+        raise InputError(f"{source}: pipelines: {name!r}: group {group_name} has GPUs 0 to {count - 1}")
+    return Gpu(group, int(number))
+
+
+def read_json(path: str | Path) -> Any:
+    """Decoded JSON without the liberties of Python's reader: no NaN or infinity, no repeated keys."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+    try:
+        return json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
+    except RecursionError:
+        raise InputError(f"{path}: is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{path}: is not valid JSON: {error}") from None
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole file or none of it: a reader or a crash never meets half of one."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            # A temporary file is private to its owner; the finished one follows the user's umask.
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """A validation error as `field: reason (found ...)`, with a count of the others."""
+    problems = error.errors(include_url=False)
+    problem = problems[0]
+    field = _field(problem["loc"])
+    if problem["type"] == "value_error":
+        reason = str(problem["ctx"]["error"])
+    elif problem["type"] == "extra_forbidden":
+        reason = "unknown key"
+    else:
+        reason = problem["msg"][:1].lower() + problem["msg"][1:]
+        found = repr(problem.get("input"))
+        if problem["type"] != "missing" and len(found) <= 60:
+            reason += f", found {found}"
+    others = len(problems) - 1
+    more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
+    return (f"{field}: {reason}" if field else reason).replace("\n", " ") + more
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part != "[key]":
+            text += f".{part}" if text else part
+    return text
+
+
+def _encode(data: Any, source: str) -> str:
+    try:
+        return json.dumps(data, allow_nan=False)
+    except ValueError:
+        raise InputError(f"{source}: holds a number that is infinite or not a number") from None
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {key!r} is repeated")
+            seen.add(key)
+    return result
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a number")

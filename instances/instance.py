@@ -1,0 +1,207 @@
+"""What is given: model, training, GPU groups, network and sites. An `Instance` that exists is valid.
+
+Field names are the keys of the instance file (`instances.files` reads and writes it) and carry the
+units of the file: FLOP/s, bytes, W, s, bytes/s, J/byte. Every limit is checked here and only here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+SCHEMA = "geotrain-bench/instance/1"
+COST_MODEL_VERSION = 1
+"""Rises whenever a value of the cost model changes; results of different versions are never combined."""
+
+# The outer limits keep every sum and product of the cost model far from overflow and underflow.
+Positive = Annotated[float, Field(gt=0, ge=1e-30, le=1e30, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$", max_length=200)]
+Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=200)]
+MicroBatchKey = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}$")]
+T = TypeVar("T")
+Matrix = tuple[tuple[float, ...], ...]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", protected_namespaces=())
+
+
+class Model(_Frozen):
+    """A decoder-only Transformer (symbols L, h, H, H_kv, m, V, q of the specification, in file order)."""
+
+    name: Label
+    layers: Annotated[int, Field(ge=1, le=10_000)]
+    hidden: Count
+    heads: Count
+    kv_heads: Count
+    ffn: Count
+    gated_ffn: bool
+    vocab: Count
+    sequence: Count
+    tied_embeddings: bool
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _require(
+            self.heads % self.kv_heads == 0, f"kv_heads: {self.kv_heads} does not divide heads, {self.heads}"
+        )
+        return self
+
+
+class Training(_Frozen):
+    """How the model is trained (B, the choices of mb, recompute mode, bytes per parameter)."""
+
+    global_batch: Count
+    micro_batches: Annotated[tuple[Count, ...], Field(min_length=1)]
+    schedule: Literal["gpipe"]
+    recompute: Literal["none", "selective", "full"]
+    state_bytes_per_parameter: Positive
+    gradient_bytes: Positive
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        repeated = _repeated(self.micro_batches)
+        _require(not repeated, f"micro_batches: {', '.join(map(str, repeated))} is repeated")
+        return self
+
+
+class Profile(_Frozen):
+    """Measured seconds by micro-batch size: per block, and for the head (X, Y, X', Y')."""
+
+    forward: dict[MicroBatchKey, Positive]
+    backward: dict[MicroBatchKey, Positive]
+    head_forward: dict[MicroBatchKey, NonNegative]
+    head_backward: dict[MicroBatchKey, NonNegative]
+
+
+class Group(_Frozen):
+    """GPUs that are interchangeable: F_k, C_k, P_k, Q_k and optionally u_k or a measured profile."""
+
+    name: Name
+    gpu: Label
+    region: Label
+    count: Annotated[int, Field(ge=1, le=100_000)]
+    flops: Positive
+    memory: Positive
+    power_active: Positive
+    power_idle: Positive
+    half_batch: NonNegative | None = None
+    profile: Profile | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _require(
+            self.power_idle <= self.power_active,
+            f"power_idle: {self.power_idle:g} W is above power_active, {self.power_active:g} W",
+        )
+        _require(
+            self.profile is None or self.half_batch is None,
+            "half_batch: a measured profile excludes it; give one of the two",
+        )
+        return self
+
+
+class Network(_Frozen):
+    """Directed links between groups, K x K; rows send (a_kj, b_kj, e_kj)."""
+
+    latency: tuple[tuple[NonNegative, ...], ...]
+    bandwidth: tuple[tuple[Positive, ...], ...]
+    energy_per_byte: tuple[tuple[NonNegative, ...], ...] | None = None
+
+
+class Site(_Frozen):
+    """What a place adds: power cap (W), carbon intensity (gCO2e/kWh) and price (USD/kWh)."""
+
+    power_cap: Positive | None = None
+    carbon: NonNegative | None = None
+    price: NonNegative | None = None
+
+
+class Instance(_Frozen):
+    """One planning problem. Equal content gives an equal `content_hash`, whatever the file looks like."""
+
+    schema_: Literal["geotrain-bench/instance/1"] = Field(alias="schema")
+    name: Name
+    model: Model
+    training: Training
+    groups: Annotated[tuple[Group, ...], Field(min_length=1, max_length=10_000)]
+    network: Network
+    sites: dict[Label, Site] | None = None
+    provenance: dict[str, JsonValue] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        repeated = _repeated(group.name for group in self.groups)
+        _require(not repeated, f"groups: the name {', '.join(repeated)} is used twice")
+        for field, matrix in (
+            ("latency", self.network.latency),
+            ("bandwidth", self.network.bandwidth),
+            ("energy_per_byte", self.network.energy_per_byte),
+        ):
+            if matrix is not None:
+                _check_square(f"network.{field}", matrix, len(self.groups))
+        for group in self.groups:
+            if group.profile is not None:
+                _check_profile(group.name, group.profile, self.training.micro_batches)
+        regions = {group.region for group in self.groups}
+        empty = [region for region in self.sites or {} if region not in regions]
+        _require(not empty, f"sites: no group is in {', '.join(empty)}")
+        return self
+
+    @cached_property
+    def gpus(self) -> int:
+        """Number of GPUs, n."""
+        return sum(group.count for group in self.groups)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of all that can change an answer: everything but the instance's name and provenance."""
+        content = self.model_dump(
+            mode="json", by_alias=True, exclude={"name", "provenance"}, exclude_none=True
+        )
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def group_index(self, name: str) -> int:
+        """Position of the group called `name`; KeyError if there is none."""
+        return self._positions[name]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {group.name: position for position, group in enumerate(self.groups)}
+
+
+def _require(fine: bool, message: str) -> None:
+    if not fine:
+        raise ValueError(message)
+
+
+def _repeated(values: Iterable[T]) -> list[T]:
+    seen: set[T] = set()
+    twice: dict[T, None] = {}
+    for value in values:
+        if value in seen:
+            twice[value] = None
+        seen.add(value)
+    return list(twice)
+
+
+def _check_square(field: str, matrix: Matrix, size: int) -> None:
+    _require(len(matrix) == size, f"{field}: {len(matrix)} rows for {size} groups")
+    for number, row in enumerate(matrix):
+        _require(len(row) == size, f"{field}: row {number} has {len(row)} entries for {size} groups")
+
+
+def _check_profile(group: str, profile: Profile, micro_batches: tuple[int, ...]) -> None:
+    for field, seconds in profile:
+        missing = [str(size) for size in micro_batches if str(size) not in seconds]
+        _require(
+            not missing,
+            f"groups: the profile of {group} has no {field} time for micro-batch {', '.join(missing)}",
+        )

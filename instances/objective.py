@@ -1,0 +1,123 @@
+"""What is minimised: the objectives of the command line, and the one scalar form they all take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from instances.errors import InputError
+from instances.evaluate import Evaluation
+from instances.rates import Figure
+
+CAP_SLACK = 1e-9
+"""Relative slack of a cap on time or energy: the rounding of a sum, and what `front` merges too."""
+FORMS = "time, energy, weighted:W, energy@T, time@E, energy@0.8x, time@0.8x, carbon, cost or front"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """T_ref (s) and E_ref (J): by default those of the best uniform plan."""
+
+    time_s: float
+    energy_j: float
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Minimise time_weight * T + energy_weight * E subject to caps, with E in the unit of `figure`.
+
+    With `front` the weights say nothing: all nondominated (T, E) are asked for.
+    """
+
+    figure: Figure = "energy"
+    time_weight: float = 0.0
+    energy_weight: float = 0.0
+    time_cap: float | None = None  # s
+    energy_cap: float | None = None  # J
+    front: bool = False
+
+    def value(self, evaluation: Evaluation) -> float:
+        """The objective value of a plan, caps aside."""
+        # A weight of 0 must not ask for a figure that the instance may lack.
+        time = self.time_weight * evaluation.time_s if self.time_weight else 0.0
+        energy = self.energy_weight * evaluation.figure(self.figure) if self.energy_weight else 0.0
+        return time + energy
+
+    def cap_violations(self, evaluation: Evaluation) -> list[str]:
+        """Which caps a plan breaks, as sentences."""
+        found = []
+        if self.time_cap is not None and evaluation.time_s > self.time_cap * (1 + CAP_SLACK):
+            found.append(f"the plan takes {evaluation.time_s!r} s, the cap is {self.time_cap!r} s")
+        if self.energy_cap is not None and evaluation.energy_j > self.energy_cap * (1 + CAP_SLACK):
+            found.append(f"the plan takes {evaluation.energy_j!r} J, the cap is {self.energy_cap!r} J")
+        return found
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A parsed objective; `str()` gives the form that reads back to it."""
+
+    kind: str  # time, energy, weighted, energy@, time@, carbon, cost, front
+    number: float | None = None  # W, or the cap
+    relative: bool = False  # the cap is a multiple of the reference
+
+    def __str__(self) -> str:
+        number = "" if self.number is None else f"{self.number!r}".removesuffix(".0")
+        colon = ":" if self.kind == "weighted" else ""
+        return f"{self.kind}{colon}{number}{'x' if self.relative else ''}"
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether a reference plan or `--reference T E` is needed."""
+        return self.kind == "weighted" or self.relative
+
+    def goal(self, reference: Reference | None = None) -> Goal:
+        """The scalar form. InputError if a reference is needed and there is none."""
+        if self.kind in ("time", "energy", "carbon", "cost", "front"):
+            return _PLAIN[self.kind]
+        assert self.number is not None
+        if not self.needs_reference:
+            time_cap = self.kind == "energy@"
+            return _capped(time_cap, self.number)
+        if reference is None:
+            raise InputError(
+                f"objective {self}: the instance has no uniform plan to refer to; give --reference T E"
+            )
+        if self.kind == "weighted":
+            return Goal(
+                time_weight=self.number / reference.time_s,
+                energy_weight=(1 - self.number) / reference.energy_j,
+            )
+        time_cap = self.kind == "energy@"
+        return _capped(time_cap, self.number * (reference.time_s if time_cap else reference.energy_j))
+
+
+def _capped(time_cap: bool, cap: float) -> Goal:
+    return Goal(energy_weight=1.0, time_cap=cap) if time_cap else Goal(time_weight=1.0, energy_cap=cap)
+
+
+_PLAIN = {
+    "time": Goal(time_weight=1.0),
+    "energy": Goal(energy_weight=1.0),
+    "carbon": Goal(figure="carbon", energy_weight=1.0),
+    "cost": Goal(figure="cost", energy_weight=1.0),
+    "front": Goal(front=True),
+}
+_NUMBER = r"(?P<number>[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+\.)"
+
+
+def parse_objective(text: str) -> Objective:
+    """Read an objective as SPEC 1.5 writes it. InputError names what is wrong."""
+    if text in _PLAIN:
+        return Objective(text)
+    match = re.fullmatch(rf"(?P<kind>weighted:|energy@|time@){_NUMBER}(?P<relative>x?)", text)
+    if match is None:
+        raise InputError(f"objective {text!r}: is none of {FORMS}")
+    number, relative = float(match["number"]), bool(match["relative"])
+    if match["kind"] == "weighted:":
+        if relative or not 0 <= number <= 1:
+            raise InputError(f"objective {text!r}: the weight is a number from 0 to 1")
+        return Objective("weighted", number)
+    if not 1e-30 <= number <= 1e30:
+        raise InputError(f"objective {text!r}: the cap must be above 0 and finite")
+    return Objective(match["kind"], number, relative)

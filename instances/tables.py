@@ -1,0 +1,162 @@
+"""The instance as arrays for solvers: seconds, limits and rates, made here and nowhere else.
+
+A measured profile, a carbon objective or a power cap is worked in once, so it costs a solver nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.evaluate import stage_seconds
+from instances.instance import Instance
+from instances.rates import Figure, Rates
+from instances.violations import BYTE_SLACK, POWER_SLACK
+from instances.workload import Workload
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Grid(NamedTuple):
+    """A legal shape of a plan: R pipelines of S stages with micro-batches of mb sequences."""
+
+    replicas: int
+    stages: int
+    micro_batch: int
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Arrays over usable micro-batch choices b, usable replica counts r, groups k, j and layers 0..L.
+
+    `first` and `last` index 0 or 1: whether the stage is the first, the last of its pipeline. Energies
+    are in the unit of the figure the tables were made for.
+    """
+
+    layers: int  # L
+    batch: int  # B
+    counts: Ints  # [k] GPUs of a group
+    micro_batches: tuple[int, ...]  # [b] the choices that divide B
+    replicas: tuple[int, ...]  # [r] the divisors of B up to n
+    forward: Floats  # [b, k, last, layers] s of one micro-batch
+    backward: Floats  # [b, k, last, layers] s
+    send: Floats  # [b, k, j] s of one activation message, without latency
+    latency: Floats  # [k, j] s
+    bandwidth: Floats  # [k, j] bytes/s
+    gradient: Floats  # [first, last, layers] bytes of a stage's gradient, G_s
+    fits: Ints  # [r, b, k, first, last] most layers that fit; 0 if not even one does
+    message_bytes: float  # of one sequence, A
+    active: Floats  # [k] figure per busy second, P_k
+    idle: Floats  # [k] figure per waiting second, Q_k
+    per_byte: Floats  # [k, j] figure per byte, e_kj
+    power: Floats  # [k] W while computing, for the caps
+    site: Ints  # [k] index into power_caps, -1 without a cap
+    power_caps: Floats  # [site] W, slack included
+
+    @classmethod
+    def of(cls, instance: Instance, figure: Figure = "energy") -> Tables:
+        """The tables of one instance; InputError where a site lacks the figure."""
+        training, groups = instance.training, instance.groups
+        batch, layers = training.global_batch, instance.model.layers
+        work = Workload.of(instance.model, training)
+        sizes = tuple(sorted(mb for mb in training.micro_batches if batch % mb == 0))
+        replicas = tuple(r for r in range(1, min(instance.gpus, batch) + 1) if batch % r == 0)
+
+        forward = np.zeros((len(sizes), len(groups), 2, layers + 1))
+        backward = np.zeros_like(forward)
+        for b, size in enumerate(sizes):
+            for k, group in enumerate(groups):
+                for last in (False, True):
+                    for count in range(1, layers + 1):
+                        x, y = stage_seconds(work, group, size, count, last)
+                        forward[b, k, int(last), count], backward[b, k, int(last), count] = x, y
+
+        bandwidth = np.array(instance.network.bandwidth)
+        rates = Rates.of(instance, figure)
+        caps = {region: site.power_cap for region, site in (instance.sites or {}).items() if site.power_cap}
+        positions = {region: position for position, region in enumerate(caps)}
+        return cls(
+            layers=layers,
+            batch=batch,
+            counts=np.array([group.count for group in groups], dtype=np.int64),
+            micro_batches=sizes,
+            replicas=replicas,
+            forward=forward,
+            backward=backward,
+            send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(
+                -1, *bandwidth.shape
+            ),
+            latency=np.array(instance.network.latency),
+            bandwidth=bandwidth,
+            gradient=_gradients(work, layers, training.gradient_bytes),
+            fits=_fits(instance, work, replicas, sizes),
+            message_bytes=float(work.message_bytes),
+            active=np.array(rates.active),
+            idle=np.array(rates.idle),
+            per_byte=np.array(rates.per_byte),
+            power=np.array([group.power_active for group in groups]),
+            site=np.array([positions.get(group.region, -1) for group in groups], dtype=np.int64),
+            power_caps=np.array(list(caps.values()), dtype=np.float64) * (1 + POWER_SLACK),
+        )
+
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs, n."""
+        return int(self.counts.sum())
+
+    def grids(self) -> list[Grid]:
+        """All legal grids: R*S <= n, S <= L and R*mb divides B; whether a plan fits one is another question."""
+        return [
+            Grid(r, s, mb)
+            for r in self.replicas
+            for s in range(1, min(self.layers, self.gpus // r) + 1)
+            for mb in self.micro_batches
+            if self.batch % (r * mb) == 0
+        ]
+
+    def micro_batch_count(self, grid: Grid) -> int:
+        """Micro-batches through each pipeline, M."""
+        return self.batch // (grid.replicas * grid.micro_batch)
+
+    def indices(self, grid: Grid) -> tuple[int, int]:
+        """Positions (r, b) of a grid in the arrays."""
+        return self.replicas.index(grid.replicas), self.micro_batches.index(grid.micro_batch)
+
+
+def _gradients(work: Workload, layers: int, gradient_bytes: float) -> Floats:
+    table = np.zeros((2, 2, layers + 1))
+    for first in (False, True):
+        for last in (False, True):
+            for count in range(1, layers + 1):
+                table[int(first), int(last), count] = gradient_bytes * work.stage_parameters(
+                    count, first, last
+                )
+    return table
+
+
+def _fits(instance: Instance, work: Workload, replicas: tuple[int, ...], sizes: tuple[int, ...]) -> Ints:
+    """Most layers by slot kind. The need grows with the layers, so one number says which counts fit."""
+    training, layers = instance.training, instance.model.layers
+    memory = np.array([group.memory for group in instance.groups]) + BYTE_SLACK
+    table = np.zeros((len(replicas), len(sizes), len(memory), 2, 2), dtype=np.int64)
+    for r, count in enumerate(replicas):
+        for b, size in enumerate(sizes):
+            for first in (False, True):
+                for last in (False, True):
+                    needs = [
+                        work.stage_bytes(
+                            number,
+                            first,
+                            last,
+                            training.global_batch // count,
+                            size,
+                            training.state_bytes_per_parameter,
+                        )
+                        for number in range(1, layers + 1)
+                    ]
+                    table[r, b, :, int(first), int(last)] = np.searchsorted(needs, memory, side="right")
+    return table

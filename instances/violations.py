@@ -1,0 +1,87 @@
+"""What makes a plan infeasible, as sentences that name stage, GPU, need and capacity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import fsum
+
+from instances.instance import Instance
+from instances.plan import Gpu, Plan, gpu_name
+from instances.workload import Workload
+
+BYTE_SLACK = 1e-3
+"""Whole bytes are compared; a thousandth of one only absorbs rounding where a term is no whole number."""
+POWER_SLACK = 1e-9
+"""Relative slack of a power cap, for the rounding of a sum of watts."""
+
+
+def violations(instance: Instance, plan: Plan) -> list[str]:
+    """All reasons why the plan is infeasible; empty if it is feasible."""
+    found = _grid(instance, plan) + _layers(instance, plan) + _gpus(instance, plan)
+    # Memory needs a legal grid and split to be meaningful.
+    return found + (_power(instance, plan) if found else _memory(instance, plan) + _power(instance, plan))
+
+
+def slot_bytes(instance: Instance, plan: Plan, stage: int) -> float:
+    """Memory that every GPU of a stage needs, in bytes."""
+    training = instance.training
+    return Workload.of(instance.model, training).stage_bytes(
+        plan.layers[stage],
+        first=stage == 0,
+        last=stage == plan.stages - 1,
+        in_flight=training.global_batch // plan.replicas,  # fill-drain: all M micro-batches, M * mb = B / R
+        micro_batch=plan.micro_batch,
+        state_bytes=training.state_bytes_per_parameter,
+    )
+
+
+def _grid(instance: Instance, plan: Plan) -> list[str]:
+    training = instance.training
+    if plan.micro_batch not in training.micro_batches:
+        choices = ", ".join(map(str, training.micro_batches))
+        return [f"micro-batch {plan.micro_batch} is not one of the instance's choices: {choices}"]
+    together = plan.replicas * plan.micro_batch
+    if training.global_batch % together:
+        return [
+            f"{plan.replicas} pipelines of micro-batch {plan.micro_batch} do not divide "
+            f"the global batch of {training.global_batch}"
+        ]
+    return []
+
+
+def _layers(instance: Instance, plan: Plan) -> list[str]:
+    found = [f"stage {stage} has no layers" for stage, count in enumerate(plan.layers) if count < 1]
+    total, layers = sum(plan.layers), instance.model.layers
+    if total != layers:
+        found.append(f"the stages hold {total} layers, the model has {layers}")
+    return found
+
+
+def _gpus(instance: Instance, plan: Plan) -> list[str]:
+    uses = Counter(gpu for row in plan.pipelines for gpu in row)
+    return [f"{gpu_name(instance, gpu)} serves {count} slots" for gpu, count in uses.items() if count > 1]
+
+
+def _memory(instance: Instance, plan: Plan) -> list[str]:
+    found = []
+    for stage in range(plan.stages):
+        need = slot_bytes(instance, plan, stage)
+        for gpu in dict.fromkeys(row[stage] for row in plan.pipelines):
+            capacity = instance.groups[gpu.group].memory
+            if need > capacity + BYTE_SLACK:
+                found.append(
+                    f"stage {stage} on {gpu_name(instance, gpu)} needs {need:.0f} bytes, it has {capacity:.0f}"
+                )
+    return found
+
+
+def _power(instance: Instance, plan: Plan) -> list[str]:
+    used: set[Gpu] = {gpu for row in plan.pipelines for gpu in row}
+    found = []
+    for region, site in (instance.sites or {}).items():
+        if site.power_cap is not None:
+            here = [instance.groups[gpu.group] for gpu in used if instance.groups[gpu.group].region == region]
+            draw = fsum(group.power_active for group in here)
+            if draw > site.power_cap * (1 + POWER_SLACK):
+                found.append(f"the GPUs used at {region} draw {draw:g} W, the cap is {site.power_cap:g} W")
+    return found

@@ -1,0 +1,151 @@
+"""Enumeration of all plans up to symmetry: the oracle for tiny instances, for every objective and the front."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from instances.objective import CAP_SLACK
+from instances.plan import Plan
+from instances.tables import Grid, Ints, Tables
+from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.clock import Clock
+from solvers.registry import register
+
+if TYPE_CHECKING:
+    from solvers.kernel.cost import KernelTables
+
+CHUNK = 200_000
+"""Plans enumerated between two looks at the clock: a tenth of a second or less."""
+
+
+@register
+@dataclass(frozen=True)
+class Brute:
+    """Costs every feasible plan once. Interchangeable GPUs and pipelines are not told apart."""
+
+    name: ClassVar[str] = "brute"
+    summary: ClassVar[str] = "enumeration of all plans up to symmetry, for tiny instances"
+    proves: ClassVar[Proof] = Proof.OPTIMUM
+    random: ClassVar[bool] = False
+    fronts: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = False
+    isolated: ClassVar[bool] = False
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
+        clock = Clock(budget)
+        started = time.perf_counter()
+        from solvers.kernel.cost import kernel_tables
+
+        search = _Search(problem, kernel_tables(problem.tables, problem.goal))
+        search.warm_up()
+        clock.exclude(time.perf_counter() - started)
+        monitor.on_compiled(clock.excluded)
+
+        complete = all(search.exhaust(grid, clock, monitor) for grid in problem.tables.grids())
+        plans = search.plans()
+        found = bool(plans)
+        status = {
+            (True, True): Status.OPTIMAL,
+            (True, False): Status.INFEASIBLE,
+            (False, True): Status.FEASIBLE,
+            (False, False): Status.UNKNOWN,
+        }[complete, found]
+        front = problem.goal.front and found
+        return Outcome(
+            status,
+            plan=plans[0] if found and not front else None,
+            bound=problem.value(plans[0]) if complete and found and not front else None,
+            front=tuple(plans) if front else None,
+            evaluations=clock.evaluations,
+            trace=tuple(clock.trace),
+            limit_reached=not complete,
+            compile_s=clock.excluded,
+        )
+
+
+class _Search:
+    """The plans kept so far: the best one, or all that no other dominates."""
+
+    def __init__(self, problem: Problem, arrays: KernelTables) -> None:
+        self._problem = problem
+        self._arrays = arrays
+        self._kept: list[tuple[float, float, Plan]] = []
+        self._best = np.array([np.inf])
+
+    def warm_up(self) -> None:
+        """Compile (or load) the enumeration, without enumerating."""
+        from solvers.kernel.enumeration import enumerate_chunk
+
+        empty = np.zeros((1, 1), dtype=np.int64)
+        room = np.zeros((1, 2))
+        enumerate_chunk(
+            self._arrays, 0, 0, np.array([1]), empty, np.zeros(2, np.int64), 0, room, empty, self._best, True
+        )
+
+    def exhaust(self, grid: Grid, clock: Clock, monitor: Monitor) -> bool:
+        """Enumerate one grid; False if the budget ended first."""
+        from solvers.kernel.enumeration import enumerate_chunk
+
+        r, b = self._problem.tables.indices(grid)
+        slots = grid.replicas * grid.stages
+        front = self._problem.goal.front
+        room = np.zeros((4096 if front else 1, 2))
+        plans = np.zeros((len(room), slots), dtype=np.int64)
+        for layers in splits(self._problem.tables, grid):
+            state = np.zeros(2, dtype=np.int64)  # position in the enumeration, plans costed
+            groups = np.full((grid.replicas, grid.stages), -1, dtype=np.int64)
+            done = False
+            while not done:
+                if clock.expired:
+                    return False
+                left = clock.evaluations_left
+                limit = CHUNK if left is None else min(CHUNK, left)
+                state[1] = 0
+                kept, done = enumerate_chunk(
+                    self._arrays, r, b, layers, groups, state, limit, room, plans, self._best, front
+                )
+                clock.evaluations += int(state[1])
+                for row in range(kept):
+                    plan = Plan.from_groups(
+                        grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages)
+                    )
+                    self._keep(float(room[row, 0]), float(room[row, 1]), plan, clock, monitor)
+        return True
+
+    def _keep(self, time_s: float, energy: float, plan: Plan, clock: Clock, monitor: Monitor) -> None:
+        if not self._problem.goal.front:
+            self._kept = [(time_s, energy, plan)]
+            clock.note(float(self._best[0]))
+            monitor.on_plan(plan)
+            return
+        slack = 1 + CAP_SLACK
+        if any(t <= time_s * slack and e <= energy * slack for t, e, _ in self._kept):
+            return
+        self._kept = [
+            kept for kept in self._kept if not (time_s <= kept[0] * slack and energy <= kept[1] * slack)
+        ]
+        self._kept.append((time_s, energy, plan))
+
+    def plans(self) -> list[Plan]:
+        """What was kept, by rising time."""
+        return [plan for _, _, plan in sorted(self._kept, key=lambda kept: kept[:2])]
+
+
+def splits(tables: Tables, grid: Grid) -> Iterator[Ints]:
+    """All ways to split the layers over the stages of a grid such that some GPU fits each stage."""
+    r, b = tables.indices(grid)
+    most = [
+        int(tables.fits[r, b, :, int(s == 0), int(s == grid.stages - 1)].max()) for s in range(grid.stages)
+    ]
+    for cuts in combinations(range(1, tables.layers), grid.stages - 1):
+        ends = np.array((0, *cuts, tables.layers), dtype=np.int64)
+        layers = ends[1:] - ends[:-1]
+        if all(count <= limit for count, limit in zip(layers, most, strict=True)):
+            yield layers

@@ -1,0 +1,39 @@
+"""The uniform baseline: equal layers, every GPU, ranks in listed order (SPEC 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.clock import Clock
+from solvers.registry import register
+from solvers.uniform import best_uniform
+
+
+@register
+@dataclass(frozen=True)
+class Megatron:
+    """Tries each legal grid once and keeps the fastest, whatever the goal; no randomness, no budget.
+
+    It guides itself by time alone, as the usual launch does: under another objective its one plan is
+    valued as it is, and it has no answer where that plan breaks a cap.
+    """
+
+    name: ClassVar[str] = "megatron"
+    summary: ClassVar[str] = "uniform layers on all GPUs in listed order, fastest of the legal grids"
+    proves: ClassVar[Proof] = Proof.NOTHING
+    random: ClassVar[bool] = False
+    fronts: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
+    isolated: ClassVar[bool] = False
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """The best uniform plan, if there is one and it keeps the goal's caps."""
+        clock = Clock(budget)
+        plan, clock.evaluations = best_uniform(problem.instance, problem.tables)
+        value = None if plan is None else problem.value(plan)
+        if plan is None or value is None:
+            return Outcome(Status.UNKNOWN, evaluations=clock.evaluations)
+        clock.note(value)
+        return Outcome(Status.FEASIBLE, plan, evaluations=clock.evaluations, trace=tuple(clock.trace))
