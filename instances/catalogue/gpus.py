@@ -1,0 +1,88 @@
+"""GPU types: what they reach in training, what they hold and what they draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from instances.catalogue.reading import look_up, rows, significant, sources
+from instances.instance import Group
+
+MIB = 2**20
+BACKWARD_AND_FORWARD = 3.0
+"""FLOPs of a measured block, backward included and nothing recomputed, over those of its forward pass."""
+
+
+@dataclass(frozen=True)
+class GpuType:
+    """One GPU type. `basis` says for each figure whether it was measured, fitted or assumed, and how.
+
+    Attributes
+    ----------
+    flops
+        Achievable FLOP/s at large micro-batches, F_k: dense fp16 peak (with fp32 accumulation where the card
+        has two rates) times the stated efficiency.
+    memory
+        Bytes that the driver reports, C_k.
+    block_overhead_s
+        Seconds of a block, forward and backward, that do not grow with the micro-batch.
+    power_active, power_waiting
+        W while computing (P_k) and while blocked on communication (Q_k).
+    """
+
+    name: str
+    flops: float
+    memory: float
+    block_overhead_s: float
+    power_active: float
+    power_waiting: float
+    basis: dict[str, str]
+    sources: list[str]
+
+    @property
+    def slug(self) -> str:
+        """The name as part of a group's name."""
+        return self.name.lower().replace(" ", "-")
+
+    def group(self, name: str, region: str, count: int, block_forward_flops: float) -> Group:
+        """`count` GPUs of this type in one place, as a group of an instance whose blocks cost so much.
+
+        The overhead of a block becomes `half_batch` (u_k): the sequences that would take as long.
+        """
+        half_batch = self.block_overhead_s * self.flops / (BACKWARD_AND_FORWARD * block_forward_flops)
+        return Group(
+            name=name,
+            gpu=self.name,
+            region=region,
+            count=count,
+            flops=self.flops,
+            memory=self.memory,
+            power_active=self.power_active,
+            power_idle=self.power_waiting,
+            half_batch=significant(half_batch, 2),
+        )
+
+
+def gpu_type(name: str) -> GpuType:
+    """The GPU type called `name`; InputError if the catalogue has none."""
+    return look_up(gpu_types(), name, "GPU type")
+
+
+@cache
+def gpu_types() -> dict[str, GpuType]:
+    """All GPU types by name."""
+    return {row["name"]: _read(row) for row in rows("gpus")}
+
+
+def _read(row: dict[str, str]) -> GpuType:
+    facts = ("efficiency", "block_overhead", "power_active", "power_waiting")
+    return GpuType(
+        name=row["name"],
+        flops=significant(float(row["peak_fp16_tflops"]) * 1e12 * float(row["efficiency"])),
+        memory=float(int(row["memory_mib"]) * MIB),
+        block_overhead_s=float(row["block_overhead_ms"]) / 1e3,
+        power_active=float(row["power_active_w"]),
+        power_waiting=float(row["power_waiting_w"]),
+        basis={fact: row.get(f"{fact}_basis") or row[f"{fact}_source"] for fact in facts},
+        sources=sources([row["source"], row["memory_source"], *(row[f"{fact}_source"] for fact in facts)]),
+    )

@@ -1,0 +1,35 @@
+"""Read one table of the catalogue, and look a name up in it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import TypeVar
+
+from instances.errors import InputError
+
+T = TypeVar("T")
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    """The rows of `table`.csv as text by column; an empty cell is an empty text."""
+    text = files("instances.catalogue").joinpath(f"{table}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def look_up(things: Mapping[str, T], name: str, kind: str) -> T:
+    """The thing called `name`. InputError that lists the names there are."""
+    if name not in things:
+        raise InputError(f"{name!r} is no {kind} of the catalogue; there are: {', '.join(things)}")
+    return things[name]
+
+
+def sources(texts: Iterable[str]) -> list[str]:
+    """The different sources among `texts`, in order of first use."""
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def significant(value: float, digits: int = 6) -> float:
+    """`value` rounded to significant digits, so that the last bits of an arithmetic never reach a file."""
+    return float(f"{value:.{digits}g}")

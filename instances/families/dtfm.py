@@ -1,0 +1,96 @@
+"""DT-FM's five networks, at any size, with equal GPUs or a mix.
+
+Source: Yuan et al. 2022 (arXiv 2206.01288) and config.py of DS3Lab/DT-FM (MIT): cases 0 to 4 of the code,
+1 to 5 of the measurements. Delays count one way, as their emulator applied them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from instances.assembly import Placed, assemble, groups_of, network_of
+from instances.catalogue import campaign, gpu_type, model
+from instances.catalogue.networks import Link
+from instances.drawing import pick_weighted, spread
+from instances.family import Family, Option, Options
+from instances.instance import Instance
+from instances.seeds import stream
+from instances.sizing import training_for, training_options, training_with
+from instances.workload import Workload
+
+SCENARIOS = ("datacenter", "spot", "universities", "us-regions", "worldwide")
+HOMOGENEOUS = "V100-SXM2-16GB"  # of p3 instances, as theirs
+MIX = {"T4": 0.25, "V100-SXM2-16GB": 0.35, "A10G": 0.2, "A100-SXM4-40GB": 0.2}
+BATCH_PER_GPU = 16  # theirs: 1,024 sequences on 64 GPUs
+INSTANCES, GPUS_PER_INSTANCE, GPUS_PER_SPOT_INSTANCE = 8, 8, 4
+SINGLES = "singles"
+
+
+def places(scenario: str, gpus: int) -> dict[str, int]:
+    """GPUs by place, spread as evenly as the original's 64, the first places getting the remainder.
+
+    Machines do not grow past their size: a data centre of more than 64 GPUs has more instances of eight, and
+    half of a spot pool of any size is in instances of four. Single spot machines are linked to all others
+    alike, so they are interchangeable and make one place.
+    """
+    if scenario == "datacenter":
+        names = [f"instance-{i}" for i in range(max(INSTANCES, -(-gpus // GPUS_PER_INSTANCE)))]
+        return spread(gpus, names)
+    if scenario == "spot":
+        grouped = gpus // 2
+        names = [f"instance-{i}" for i in range(-(-grouped // GPUS_PER_SPOT_INSTANCE))]
+        found = spread(grouped, names)
+        lonely = sum(count for count in found.values() if count == 1)
+        shared = {name: count for name, count in found.items() if count > 1}
+        return {**shared, SINGLES: gpus - grouped + lonely}
+    if scenario == "universities":
+        return spread(gpus, ["university-0", "university-1"])
+    return spread(gpus, list(campaign(f"dtfm-{scenario}").places))
+
+
+def _make(gpus: int, seed: int, options: Options) -> Instance:
+    scenario, mix = options.text("scenario"), options.text("gpu-mix")
+    network = campaign(f"dtfm-{scenario}")
+    # A homogeneous pool has nothing to draw, so every seed gives the same instance.
+    uniform = stream("dtfm", scenario, gpus, seed).random
+    weights = MIX if mix == "mixed" else {HOMOGENEOUS: 1.0}
+    placed = []
+    for place, count in places(scenario, gpus).items():
+        drawn = Counter(pick_weighted(uniform, weights) for _ in range(count))
+        placed += [Placed(place, place, gpu_type(name), drawn[name]) for name in weights if drawn[name]]
+    chosen = model(options.text("model"))
+    groups = groups_of(placed, Workload.of(chosen, training_with(options, 1)).block_forward_flops)
+
+    def link(sender: Placed, receiver: Placed) -> Link:
+        if sender.place == receiver.place == SINGLES:
+            return network.link("one machine", "another machine")
+        return network.link(sender.place, receiver.place)
+
+    return assemble(
+        chosen,
+        training_for(options, chosen, groups, aim=BATCH_PER_GPU * gpus),
+        groups,
+        network_of(placed, link),
+        [*network.sources, *(source for entry in placed for source in entry.gpu.sources)],
+        notes={
+            "network": network.name,
+            "latency": "one way, as DT-FM's emulator applied it",
+            "tcp_streams": network.tcp_streams,
+        },
+    )
+
+
+FAMILY = Family(
+    name="dtfm",
+    summary="DT-FM's five networks, from one data centre to eight regions, V100s or a mix of GPU types",
+    options={
+        "scenario": Option(
+            "worldwide", "one of DT-FM's networks, cases 0 to 4", choices=SCENARIOS, named=True
+        ),
+        "gpu-mix": Option(
+            "homogeneous", "V100s only, or a seeded mix", choices=("homogeneous", "mixed"), named=True
+        ),
+        **training_options("gpt3-1.3b"),
+    },
+    make=_make,
+)
