@@ -10,7 +10,7 @@ from instances.catalogue.gpus import GpuType
 from instances.catalogue.models import model_source
 from instances.catalogue.networks import Link
 from instances.catalogue.reading import sources
-from instances.instance import SCHEMA, Group, Instance, Model, Network, Site, Training
+from instances.instance import Group, Instance, Model, Network, Site, Training
 
 Linking = Callable[["Placed", "Placed"], Link]
 
@@ -71,7 +71,7 @@ def assemble(
 ) -> Instance:
     """The instance, still without a name of its own (`family.generate` gives it one)."""
     return Instance(
-        schema=SCHEMA,
+        schema="geotrain-bench/instance/1",
         name="generated",
         model=model,
         training=training,

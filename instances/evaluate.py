@@ -6,6 +6,7 @@ has the closed form used below; the gradient exchange is DT-FM's (Yuan et al. 20
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from math import fsum
 
@@ -115,9 +116,7 @@ def compute_seconds(instance: Instance, plan: Plan, group: int, stage: int) -> t
     )
 
 
-def stage_seconds(
-    work: Workload, group: Group, micro_batch: int, layers: int, last: bool
-) -> tuple[float, float]:
+def stage_seconds(work: Workload, group: Group, micro_batch: int, layers: int, last: bool) -> tuple[float, float]:
     """Forward and backward seconds of `layers` blocks, with the head in the last stage (x_s, y_s)."""
     if group.profile is not None:
         size = str(micro_batch)
@@ -139,7 +138,7 @@ def _pipeline(instance: Instance, plan: Plan, row: tuple[int, ...], count: int) 
     latency, bandwidth = instance.network.latency, instance.network.bandwidth
     message = Workload.of(instance.model, instance.training).message_bytes * plan.micro_batch
     compute = [compute_seconds(instance, plan, group, stage) for stage, group in enumerate(row)]
-    links = list(zip(row, row[1:], strict=False))
+    links = list(itertools.pairwise(row))
     forward_steps = [x for x, _ in compute] + [message / bandwidth[k][j] for k, j in links]
     backward_steps = [y for _, y in compute] + [message / bandwidth[j][k] for k, j in links]
     delays = [latency[k][j] + latency[j][k] for k, j in links]
@@ -176,7 +175,7 @@ def _bytes_moved(instance: Instance, plan: Plan) -> list[tuple[int, int, float]]
     activations = instance.training.global_batch // plan.replicas * work.message_bytes  # M * mb * A
     moved: list[tuple[int, int, float]] = []
     for row in plan.groups:
-        for k, j in zip(row, row[1:], strict=False):
+        for k, j in itertools.pairwise(row):
             moved += [(k, j, activations), (j, k, activations)]
     for stage in range(plan.stages):
         share = 2 * gradient_bytes(instance, plan, stage) / plan.replicas

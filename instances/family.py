@@ -51,8 +51,9 @@ class Option:
             value = (int if self.kind == "integer" else float)(text) if plain else None
         except ValueError:
             value = None
-        if value is None or not isfinite(value) or value <= 0:
-            raise ValueError(f"{text!r} is no {self.kind} above 0")
+        if value is None or not isfinite(value) or value < 0 or (value == 0 and self.kind == "integer"):
+            wanted = "whole number above 0" if self.kind == "integer" else "number of 0 or more"
+            raise ValueError(f"{text!r} is no {wanted}")
         return value
 
 
@@ -61,6 +62,10 @@ class Options:
     """Parsed options of one call, read by kind."""
 
     values: Mapping[str, Value]
+
+    def value(self, name: str) -> Value:
+        """The value of any option, None for `auto`."""
+        return self.values[name]
 
     def text(self, name: str) -> str:
         """The value of a text option."""

@@ -27,28 +27,41 @@ def fits_somewhere(
     return False
 
 
+def fits_in_listed_order(
+    model: Model, training: Training, groups: Sequence[Group], sites: Mapping[str, Site] | None = None
+) -> bool:
+    """Whether the uniform baseline has a plan: equal layers, the first GPUs of the list, stage by stage.
+
+    Earlier stages hold the remainder; some number of GPUs at the end of the list may be left out.
+    """
+    listed = [group for group in groups for _ in range(group.count)]
+    listed = listed[: _powered_prefix(listed, sites or {})]
+    size = min(training.micro_batches)
+    for stages in range(1, min(model.layers, len(listed)) + 1):
+        each, more = divmod(model.layers, stages)
+        split = [each + (stage < more) for stage in range(stages)]
+        for replicas in range(1, len(listed) // stages + 1):
+            if training.global_batch % (replicas * size):
+                continue
+            needs = [_stage_bytes(model, training, split, stage, replicas, size) for stage in range(stages)]
+            if all(needs[slot // replicas] <= listed[slot].memory for slot in range(stages * replicas)):
+                return True
+    return False
+
+
 def fits_one_gpu(model: Model, training: Training, memory: float) -> bool:
     """Whether a single GPU with `memory` bytes can hold a whole plan."""
     usable = [size for size in training.micro_batches if training.global_batch % size == 0]
     return bool(usable) and _fits_stages(model, training, [memory], 1, min(usable))
 
 
-def _fits_stages(
-    model: Model, training: Training, limits: Sequence[float], replicas: int, micro_batch: int
-) -> bool:
+def _fits_stages(model: Model, training: Training, limits: Sequence[float], replicas: int, micro_batch: int) -> bool:
     """Whether stages with these bytes to spend, in any order, hold all layers and at least one each."""
     work = Workload.of(model, training)
 
     def most_layers(limit: float, first: bool, last: bool) -> int:
         def need(layers: int) -> float:
-            return work.stage_bytes(
-                layers,
-                first,
-                last,
-                in_flight=training.global_batch // replicas,
-                micro_batch=micro_batch,
-                state_bytes=training.state_bytes_per_parameter,
-            )
+            return _slot_bytes(work, training, layers, first, last, replicas, micro_batch)
 
         layers = min(model.layers, max(0, int((limit - need(0)) / (need(1) - need(0)))))
         # The division may round up past a full stage.
@@ -59,13 +72,47 @@ def _fits_stages(
     middle = [most_layers(limit, first=False, last=False) for limit in limits]
     as_first = [most_layers(limit, first=True, last=False) for limit in limits]
     as_last = [most_layers(limit, first=False, last=True) for limit in limits]
+    total, scarce = sum(middle), sorted(range(len(limits)), key=middle.__getitem__)[:3]
     for i in range(len(limits)):
         for j in range(len(limits)):
-            ends = as_first[i] + as_last[j]
-            inner = [layers for stage, layers in enumerate(middle) if stage not in (i, j)]
-            if i != j and min(as_first[i], as_last[j], *inner) >= 1 and ends + sum(inner) >= model.layers:
+            if i == j or min(as_first[i], as_last[j]) < 1:
+                continue
+            smallest = min((middle[stage] for stage in scarce if stage not in (i, j)), default=1)
+            if smallest >= 1 and total - middle[i] - middle[j] + as_first[i] + as_last[j] >= model.layers:
                 return True
     return False
+
+
+def _stage_bytes(
+    model: Model, training: Training, split: Sequence[int], stage: int, replicas: int, micro_batch: int
+) -> float:
+    first, last = stage == 0, stage == len(split) - 1
+    return _slot_bytes(Workload.of(model, training), training, split[stage], first, last, replicas, micro_batch)
+
+
+def _slot_bytes(
+    work: Workload, training: Training, layers: int, first: bool, last: bool, replicas: int, micro_batch: int
+) -> float:
+    return work.stage_bytes(
+        layers,
+        first,
+        last,
+        in_flight=training.global_batch // replicas,
+        micro_batch=micro_batch,
+        state_bytes=training.state_bytes_per_parameter,
+    )
+
+
+def _powered_prefix(listed: Sequence[Group], sites: Mapping[str, Site]) -> int:
+    """How many GPUs from the start of the list may be on at once."""
+    left = {region: site.power_cap for region, site in sites.items()}
+    for position, group in enumerate(listed):
+        power = left.get(group.region)
+        if power is not None:
+            if power < group.power_active:
+                return position
+            left[group.region] = power - group.power_active
+    return len(listed)
 
 
 def _powered(groups: Sequence[Group], sites: Mapping[str, Site]) -> list[float]:

@@ -49,9 +49,7 @@ class Model(_Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _require(
-            self.heads % self.kv_heads == 0, f"kv_heads: {self.kv_heads} does not divide heads, {self.heads}"
-        )
+        _require(self.heads % self.kv_heads == 0, f"kv_heads: {self.kv_heads} does not divide heads, {self.heads}")
         return self
 
 
@@ -163,9 +161,7 @@ class Instance(_Frozen):
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of all that can change an answer: everything but the instance's name and provenance."""
-        content = self.model_dump(
-            mode="json", by_alias=True, exclude={"name", "provenance"}, exclude_none=True
-        )
+        content = self.model_dump(mode="json", by_alias=True, exclude={"name", "provenance"}, exclude_none=True)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def group_index(self, name: str) -> int:

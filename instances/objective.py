@@ -80,9 +80,7 @@ class Objective:
             time_cap = self.kind == "energy@"
             return _capped(time_cap, self.number)
         if reference is None:
-            raise InputError(
-                f"objective {self}: the instance has no uniform plan to refer to; give --reference T E"
-            )
+            raise InputError(f"objective {self}: the instance has no uniform plan to refer to; give --reference T E")
         if self.kind == "weighted":
             return Goal(
                 time_weight=self.number / reference.time_s,

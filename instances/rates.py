@@ -34,17 +34,14 @@ class Rates:
             active=tuple(group.power_active * w for group, w in zip(groups, weight, strict=True)),
             idle=tuple(group.power_idle * w for group, w in zip(groups, weight, strict=True)),
             per_byte=tuple(
-                tuple(e * (weight[k] + weight[j]) / 2 for j, e in enumerate(row))
-                for k, row in enumerate(per_byte)
+                tuple(e * (weight[k] + weight[j]) / 2 for j, e in enumerate(row)) for k, row in enumerate(per_byte)
             ),
         )
 
 
 def has_figure(instance: Instance, figure: Figure) -> bool:
     """Whether every group's site gives the figure, above 0."""
-    return figure == "energy" or all(
-        _site_figure(instance, group.region, figure) for group in instance.groups
-    )
+    return figure == "energy" or all(_site_figure(instance, group.region, figure) for group in instance.groups)
 
 
 def _per_joule(instance: Instance, figure: Figure) -> list[float]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from instances.catalogue import model_names
+from instances.catalogue import gpu_type, model, model_names, published_parameters
 from instances.errors import InputError
 from instances.family import AUTO, Option, Options
-from instances.fitting import fits_one_gpu, fits_somewhere
+from instances.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere
 from instances.instance import Group, Model, Site, Training
+from instances.workload import Workload
 
 STATE_BYTES = 16.0  # mixed-precision Adam: 2 weights + 2 gradients + 12 optimiser (ZeRO, arXiv 1910.02054)
 GRADIENT_BYTES = 2.0
 GIB = 2**30
 LARGEST_BATCH = 2**22
+SMALLEST_POOL_RATIO, POOL_RATIO_PER_GPU = 1.3, 0.6
+LADDER = ("gpt2-medium", "gpt2-large", "gpt3-1.3b", "gpt3-2.7b", "gpt3-6.7b", "gpt3-13b")
+"""Models that `auto` chooses from, by rising size."""
 _RECOMPUTE: dict[str, Literal["none", "selective", "full"]] = {
     "none": "none",
     "selective": "selective",
@@ -22,17 +26,48 @@ _RECOMPUTE: dict[str, Literal["none", "selective", "full"]] = {
 }
 
 
-def training_options(
-    model: str, recompute: str = "full", micro_batches: str = "1,2,4,8", auto_model: bool = False
-) -> dict[str, Option]:
-    """The options that every family has, with a family's own defaults."""
-    choices = (AUTO, *model_names()) if auto_model else model_names()
+def training_options(model: str, recompute: str = "full") -> dict[str, Option]:
+    """The options that every family has, with a family's own defaults; the model may be `auto`."""
+    choices = (AUTO, *model_names()) if model == AUTO else model_names()
     return {
         "model": Option(model, "model of the catalogue", choices=choices, named=True),
         "batch": Option(AUTO, "global batch in sequences; auto: chosen with the size", kind="integer"),
         "recompute": Option(recompute, "activations recomputed backward", choices=tuple(_RECOMPUTE)),
-        "micro-batches": Option(micro_batches, "choices of the micro-batch size, comma separated"),
+        "micro-batches": Option("1,2,4,8", "choices of the micro-batch size, comma separated"),
     }
+
+
+def chosen_model(options: Options, pool_bytes: float, share: float) -> Model:
+    """The model that was asked for; `auto`: the largest of `LADDER` whose state takes up to `share` of the pool.
+
+    The smallest one where none is small enough.
+    """
+    name = options.value("model")
+    if isinstance(name, str):
+        return model(name)
+    small_enough = [step for step in LADDER if published_parameters(step)[0] * STATE_BYTES <= share * pool_bytes]
+    return model(small_enough[-1] if small_enough else LADDER[0])
+
+
+def comparable(types: Sequence[str], gpus: int) -> list[str]:
+    """The GPU types of which `gpus` can share a model that none of them can hold alone.
+
+    In a small pool a GPU with many times the memory of another would be the plan, or the other of no use.
+    """
+    smallest = min(gpu_type(name).memory for name in types)
+    limit = max(SMALLEST_POOL_RATIO, POOL_RATIO_PER_GPU * gpus) * smallest
+    return [name for name in types if gpu_type(name).memory <= limit]
+
+
+def block_flops(options: Options, chosen: Model) -> float:
+    """FLOPs of a block's forward pass, which do not depend on how it is trained."""
+    return Workload.of(chosen, training_with(options, 1)).block_forward_flops
+
+
+def filling_batch(options: Options, chosen: Model, pool_bytes: float, share: float) -> float:
+    """The batch whose stash takes `share` of the pool: all of it is held at once, whatever the plan."""
+    work = Workload.of(chosen, training_with(options, 1))
+    return share * pool_bytes / (chosen.layers * work.stash_bytes + work.head_input_bytes)
 
 
 def training_for(
@@ -45,17 +80,23 @@ def training_for(
 ) -> Training:
     """How to train `model` on `groups`: the batch that was asked for, or the usable one nearest to `aim`.
 
-    Usable: some plan fits, and none on a single GPU (unless that is allowed). InputError says what is wrong
-    with the batch that was asked for, or with all of them.
+    Usable: some plan fits, and none on a single GPU (unless that is allowed). Batches at which the uniform
+    baseline fits too come first. InputError says what is wrong with the batch that was asked for, or with all.
     """
     batch = options.integer("batch")
     reasons: dict[str, None] = {}
+    usable: list[Training] = []
     for candidate in [batch] if batch is not None else _round_batches(aim):
         training = training_with(options, candidate)
         reason = _obstacle(model, training, groups, sites or {}, single_gpu_allowed)
-        if reason is None:
+        if reason is not None:
+            reasons[reason] = None
+        elif batch is not None or fits_in_listed_order(model, training, groups, sites):
             return training
-        reasons[reason] = None
+        else:
+            usable.append(training)
+    if usable:
+        return usable[0]
     what = f"batch {batch}" if batch is not None else "no batch will do"
     raise InputError(
         f"model {model.name}, recompute {options.text('recompute')}: {what}: {'; or else '.join(reasons)}; "

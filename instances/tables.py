@@ -87,9 +87,7 @@ class Tables:
             replicas=replicas,
             forward=forward,
             backward=backward,
-            send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(
-                -1, *bandwidth.shape
-            ),
+            send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(-1, *bandwidth.shape),
             latency=np.array(instance.network.latency),
             bandwidth=bandwidth,
             gradient=_gradients(work, layers, training.gradient_bytes),
@@ -132,9 +130,7 @@ def _gradients(work: Workload, layers: int, gradient_bytes: float) -> Floats:
     for first in (False, True):
         for last in (False, True):
             for count in range(1, layers + 1):
-                table[int(first), int(last), count] = gradient_bytes * work.stage_parameters(
-                    count, first, last
-                )
+                table[int(first), int(last), count] = gradient_bytes * work.stage_parameters(count, first, last)
     return table
 
 

@@ -80,7 +80,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     before = config.CACHE_DIR
     config.CACHE_DIR = CACHE_FOLDER
     try:
-        result = jit(cache=True)(function)
+        result = jit(cache=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = before
     return result

@@ -1,0 +1,47 @@
+"""Numbers and tables as text. Rounding happens here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+NOTHING = "n/a"
+
+
+def significant(value: float | None, digits: int = 4) -> str:
+    """A number to so many significant digits, without an exponent where it is readable."""
+    if value is None or pd.isna(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:#.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text or text.endswith(".") else f"{text}"
+
+
+def percent(value: float | None, signed: bool = False) -> str:
+    """A share in per cent; what is not zero is never printed as zero."""
+    if value is None or pd.isna(value):
+        return NOTHING
+    if value == 0:
+        return "0 %"
+    hundredth = 0.0001
+    if abs(value) < hundredth / 2:
+        return f"{'>-' if value < 0 else '<'}0.01 %"
+    return f"{100 * value:{'+' if signed else ''}.2f} %"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A pipe table; `right` says which columns are aligned to the right."""
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    lines = [
+        "| "
+        + " | ".join(f"{cell:>{w}}" if r else f"{cell:<{w}}" for cell, w, r in zip(row, widths, right, strict=True))
+        + " |"
+        for row in cells
+    ]
+    rule = "|" + "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True)) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
