@@ -12,12 +12,10 @@ import numpy as np
 
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Grid, Ints, Tables
+from solvers.balance import Balance
 
 SAFETY = 1e-9
 """Relative lowering of every bound: far above the rounding of the sums behind it, far below any gap claimed."""
-
-BALANCE_WORK = 50_000
-"""Entries that one balance may sort: with many GPUs, fewer limits are told apart."""
 
 
 @dataclass(frozen=True)
@@ -41,89 +39,89 @@ def grid_bounds(tables: Tables, goal: Goal) -> list[GridBound]:
     """The bounds of all legal grids, in the order of `Tables.grids`."""
     found: dict[Grid, GridBound] = {}
     grids = tables.grids()
-    for pair in dict.fromkeys((grid.replicas, grid.micro_batch) for grid in grids):
-        family = [grid for grid in grids if (grid.replicas, grid.micro_batch) == pair]
-        for bound in _Family(tables, goal, *pair, family[-1].stages).bounds(family):
-            found[bound.grid] = bound
+    for size in tables.micro_batches:
+        speeds = _Speeds(tables, size)
+        for replicas in tables.replicas:
+            family = [grid for grid in grids if grid.replicas == replicas and grid.micro_batch == size]
+            if family:
+                found |= {bound.grid: bound for bound in _Family(tables, goal, speeds, family).bounds()}
     return [found[grid] for grid in grids]
+
+
+class _Speeds:
+    """What the bounds need of one micro-batch size: every GPU's seconds and its quickest hops."""
+
+    def __init__(self, tables: Tables, micro_batch: int) -> None:
+        self.tables = tables
+        self.b = tables.micro_batches.index(micro_batch)
+        self.gpus: Ints = np.repeat(np.arange(len(tables.counts)), tables.counts)
+        forward, backward = tables.forward[self.b], tables.backward[self.b]
+        both = forward + backward
+        self.balances = [Balance(table, self.gpus) for table in (forward, backward, both)]
+        self.rates: Floats = both[:, 0, 1]  # [k] of one layer, forward and backward
+        self.head: Floats = both[:, 1, 1] - both[:, 0, 1]  # [k]
+        send, latency = tables.send[self.b], tables.latency
+        self.hops = self.best_partner(send + send.T + latency + latency.T)
+        self.sends = [np.sort(self.best_partner(table)) for table in (send, send.T)]
+
+    def best_partner(self, matrix: Floats) -> Floats:
+        """Every GPU's least entry in its row; the diagonal counts only in groups of several GPUs."""
+        matrix = matrix.copy()
+        matrix[np.diag_indices_from(matrix)] = np.where(self.tables.counts > 1, matrix.diagonal(), np.inf)
+        best: Floats = matrix.min(axis=1)[self.gpus]
+        return best
 
 
 class _Family:
     """All grids of one replica count and one micro-batch size: they differ in their stages only."""
 
-    def __init__(self, tables: Tables, goal: Goal, replicas: int, micro_batch: int, most_stages: int) -> None:
-        self.tables, self.goal, self.replicas = tables, goal, replicas
-        self.r, self.b = tables.indices(Grid(replicas, 1, micro_batch))
-        self.count = tables.micro_batch_count(Grid(replicas, 1, micro_batch))
-        self.most_stages = most_stages
-        self.fits = tables.fits[self.r, self.b].max(axis=(1, 2))  # [k] at any position in a pipeline
-        self.forward, self.backward = tables.forward[self.b], tables.backward[self.b]
-        # Every GPU that could be needed, as the position of its group.
-        self.gpus: Ints = np.repeat(np.arange(len(tables.counts)), np.minimum(tables.counts, replicas * most_stages))
+    def __init__(self, tables: Tables, goal: Goal, speeds: _Speeds, grids: list[Grid]) -> None:
+        self.tables, self.goal, self.speeds, self.grids = tables, goal, speeds, grids
+        self.replicas = grids[0].replicas
+        self.count = tables.micro_batch_count(grids[0])
+        r, b = tables.indices(grids[0])
+        self.fits: Ints = tables.fits[r, b].max(axis=(1, 2))  # [k] at any position in a pipeline
+        self.powered = powered_gpus(tables)
+        most = max(grid.stages for grid in grids)
+        # [stages] of a single pipeline, and of the slowest of all
+        self.alone = [balance.least_limits(self.fits, 1, most) for balance in speeds.balances]
+        self.worst = [balance.least_limits(self.fits, self.replicas, most) for balance in speeds.balances]
 
-    def bounds(self, grids: list[Grid]) -> list[GridBound]:
+    def bounds(self) -> list[GridBound]:
         """The bounds of the family's grids."""
-        tables, goal, replicas = self.tables, self.goal, self.replicas
-        both = self.forward + self.backward
-        alone = [self._balance(table, 1) for table in (self.forward, self.backward)]
-        worst = [self._balance(table, replicas) for table in (self.forward, self.backward, both)]
-        hops = self._hop_seconds()
-        found = []
-        for grid in grids:
-            s = grid.stages
-            if not np.isfinite(worst[0][s]) or replicas * s > powered_gpus(tables):
-                found.append(GridBound(grid, None, np.inf, np.inf, 0.0, (0.0, 0.0), (0.0, 0.0)))
-                continue
-            step_hops = [self._kth_hop(table, s) for table in (tables.send[self.b], tables.send[self.b].T)]
-            steps = max(float(alone[0][s]), step_hops[0]), max(float(alone[1][s]), step_hops[1])
-            worst_steps = max(float(worst[0][s]), steps[0]), max(float(worst[1][s]), steps[1])
-            # The pipeline with the slowest step and the average pipeline are both no slower than the slowest.
-            worst_both = max(float(worst[2][s]), worst_steps[0] + steps[1], steps[0] + worst_steps[1])
-            sync = self._sync_seconds(s)
-            pipeline = max(
-                self._fill_seconds(s, 1, hops) + (self.count - 1) * worst_both,
-                self._fill_seconds(s, replicas, hops) + (self.count - 1) * sum(steps),
-            )
-            time = (pipeline + sync) * (1 - SAFETY)
-            energy = self._energy(s, time) * (1 - SAFETY)
-            found.append(GridBound(grid, bound_value(goal, time, energy), time, energy, sync, steps, worst_steps))
-        return found
+        return [self._bound(grid) for grid in self.grids]
 
-    def _balance(self, table: Floats, replicas: int) -> Floats:
-        """[stages] the least limit on a stage's seconds under which the stages can hold all layers.
+    def _bound(self, grid: Grid) -> GridBound:
+        s, replicas = grid.stages, self.replicas
+        if not np.isfinite(self.worst[0][s]) or replicas * s > self.powered:
+            return GridBound(grid, None, np.inf, np.inf, 0.0, (0.0, 0.0), (0.0, 0.0))
+        # A pipeline leaves s - 1 different GPUs: its slowest send is no faster than so many of the fastest.
+        hops = [float(sends[s - 2]) if s > 1 else 0.0 for sends in self.speeds.sends]
+        forward, backward = (max(float(self.alone[i][s]), hops[i]) for i in (0, 1))
+        worst_forward, worst_backward = (max(float(self.worst[i][s]), (forward, backward)[i]) for i in (0, 1))
+        # The pipeline with the slowest step and the average pipeline are both no slower than the slowest.
+        worst_both = max(float(self.worst[2][s]), worst_forward + backward, forward + worst_backward)
+        pipeline = max(
+            self._fill_seconds(s, 1) + (self.count - 1) * worst_both,
+            self._fill_seconds(s, replicas) + (self.count - 1) * (forward + backward),
+        )
+        sync = self._sync_seconds(s)
+        time = (pipeline + sync) * (1 - SAFETY)
+        energy = self._energy(s, time) * (1 - SAFETY)
+        value = bound_value(self.goal, time, energy)
+        steps, worst_steps = (forward, backward), (worst_forward, worst_backward)
+        return GridBound(grid, value, time, energy, sync, steps, worst_steps)
 
-        A stage holds what the weakest of its `replicas` GPUs can, and the stages share out the best GPUs.
-        Infinite where memory alone forbids a grid.
-        """
-        limits = np.unique(table[self.gpus].ravel())
-        # A limit is treated as if it were just below the next one listed, so leaving some out is safe.
-        limits = limits[:: len(limits) // max(64, BALANCE_WORK // len(self.gpus)) + 1]
-        enough = self._capacity(table, np.append(np.nextafter(limits[1:], 0), np.inf), replicas) >= self.tables.layers
-        return np.where(enough.any(axis=0), limits[enough.argmax(axis=0)], np.inf)
-
-    def _capacity(self, table: Floats, limits: Floats, replicas: int) -> Ints:
-        """[limit, stages] most layers that so many stages can hold if none takes longer than the limit."""
-        held, held_last = (np.minimum(_most_layers(table[:, last], limits), self.fits) for last in (0, 1))
-        # The head takes the place of layers in the last stage, wherever that does least harm.
-        harm = np.where(held_last >= 1, held - held_last, self.tables.layers + 1).min(axis=1)
-        best = -np.sort(-held[:, self.gpus], axis=1)[:, replicas - 1 :: replicas][:, : self.most_stages]
-        # A stage without a layer is none: it takes all that the others hold.
-        total = np.cumsum(np.where(best > 0, best, -self.tables.layers * self.most_stages), axis=1) - harm[:, None]
-        return np.concatenate([np.full((len(limits), 1), -1), total], axis=1)
-
-    def _fill_seconds(self, stages: int, replicas: int, hops: Floats) -> float:
+    def _fill_seconds(self, stages: int, replicas: int) -> float:
         """One micro-batch through `replicas` pipelines, on average: compute and hops."""
-        head = (self.forward + self.backward)[:, 1, 1] - self._rates()
-        compute = self._cheapest_layers(self._rates(), stages, replicas) + _least(head[self.gpus], replicas)
-        return (compute + _least(hops, replicas * (stages - 1))) / replicas
-
-    def _rates(self) -> Floats:
-        """[k] seconds of one layer, forward and backward."""
-        return (self.forward + self.backward)[:, 0, 1]
+        speeds, gpus = self.speeds, self.speeds.gpus
+        compute = self._cheapest_layers(speeds.rates, stages, replicas) + _least(speeds.head[gpus], replicas)
+        return (compute + _least(speeds.hops, replicas * (stages - 1))) / replicas
 
     def _cheapest_layers(self, rates: Floats, stages: int, replicas: int) -> float:
         """Least total of `rates` over all layers of `replicas` pipelines, each slot holding one at least."""
-        order = self.gpus[np.argsort(rates[self.gpus], kind="stable")]
+        gpus = self.speeds.gpus
+        order = gpus[np.argsort(rates[gpus], kind="stable")]
         order = order[self.fits[order] >= 1]
         slots, more = replicas * stages, replicas * (self.tables.layers - stages)
         room = np.minimum(np.cumsum(self.fits[order] - 1), more)
@@ -131,24 +129,6 @@ class _Family:
         # Layers that only GPUs beyond the listed ones could hold cost at least as much as the last listed.
         rest = (more - room[-1]) * rates[order[-1]]
         return float(rates[order[:slots]].sum() + (taken * rates[order]).sum() + rest)
-
-    def _hop_seconds(self) -> Floats:
-        """Every GPU's quickest hop to another one and back, one micro-batch, latency included."""
-        send, latency = self.tables.send[self.b], self.tables.latency
-        return self._best_partner(send + send.T + latency + latency.T)[self.gpus]
-
-    def _kth_hop(self, seconds: Floats, stages: int) -> float:
-        """A pipeline leaves stages - 1 different GPUs; the slowest of its sends is no faster than this."""
-        if stages == 1:
-            return 0.0
-        return float(np.partition(self._best_partner(seconds)[self.gpus], stages - 2)[stages - 2])
-
-    def _best_partner(self, matrix: Floats) -> Floats:
-        """[k] least entry of each row; the diagonal counts only in groups of several GPUs."""
-        matrix = matrix.copy()
-        matrix[np.diag_indices_from(matrix)] = np.where(self.tables.counts > 1, matrix.diagonal(), np.inf)
-        best: Floats = matrix.min(axis=1)
-        return best
 
     def _sync_seconds(self, stages: int) -> float:
         """Some stage holds the average number of layers, and the end stages hold the embeddings."""
@@ -171,19 +151,18 @@ class _Family:
 
     def _energy(self, stages: int, time: float) -> float:
         """Busy GPUs above idle, all used GPUs idle for the whole time, and links."""
-        tables, replicas = self.tables, self.replicas
+        tables, replicas, speeds, gpus = self.tables, self.replicas, self.speeds, self.speeds.gpus
         above = tables.active - tables.idle
-        rates = above * self._rates()
-        head = above * ((self.forward + self.backward)[:, 1, 1] - self._rates())
-        busy = self._cheapest_layers(rates, stages, replicas) + _least(head[self.gpus], replicas)
-        idle = _least(tables.idle[self.gpus], replicas * stages)
+        busy = self._cheapest_layers(above * speeds.rates, stages, replicas)
+        busy += _least((above * speeds.head)[gpus], replicas)
+        idle = _least(tables.idle[gpus], replicas * stages)
         per_byte = tables.per_byte
-        hops = self._best_partner(per_byte + per_byte.T)[self.gpus]
-        moved = self.count * tables.micro_batches[self.b] * tables.message_bytes
+        hops = speeds.best_partner(per_byte + per_byte.T)
+        moved = tables.batch // replicas * tables.message_bytes
         links = moved * _least(hops, replicas * (stages - 1))
         if replicas > 1:
             pairs = (replicas - 1) * 2 * float(tables.gradient[0, 0, tables.layers])
-            links += pairs * float(self._best_partner(per_byte).min())
+            links += pairs * float(speeds.best_partner(per_byte).min())
         return self.count * busy + idle * time + links
 
 
@@ -197,13 +176,14 @@ def bound_value(goal: Goal, time: float, energy: float) -> float | None:
 
 def cheapest_partners(cost: Floats, counts: Ints, replicas: int) -> Floats:
     """[k] least sum of `cost[k, j]` over replicas - 1 other GPUs; infinite where there are too few."""
-    found = np.full(len(counts), np.inf)
-    for k in range(len(counts)):
-        others = np.minimum(counts, replicas)
-        others[k] = min(counts[k] - 1, replicas)
-        row = np.sort(np.repeat(cost[k], others))
-        if len(row) >= replicas - 1:
-            found[k] = row[: replicas - 1].sum()
+    columns = np.repeat(np.arange(len(counts)), np.minimum(counts, replicas))
+    if len(columns) < replicas:
+        return np.full(len(counts), np.inf)
+    row = cost[:, columns]
+    # A GPU is no partner of its own; a group with GPUs to spare still has `replicas` - 1 others listed.
+    own = np.searchsorted(columns, np.arange(len(counts)))
+    row[np.arange(len(counts)), own] = np.inf
+    found: Floats = np.sort(row, axis=1)[:, : replicas - 1].sum(axis=1)
     return found
 
 
@@ -218,11 +198,6 @@ def powered_gpus(tables: Tables) -> int:
             left -= running * float(tables.power[k])
             total += running
     return total
-
-
-def _most_layers(table: Floats, limits: Floats) -> Ints:
-    """[limit, k] most layers whose seconds (in row k of the table, rising) are within the limit."""
-    return np.stack([np.searchsorted(row[1:], limits, side="right") for row in table], axis=1)
 
 
 def _least(values: Floats, count: int) -> float:
