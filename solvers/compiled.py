@@ -36,15 +36,17 @@ def user_cache_folder() -> Path:
 
 
 def source_digest(package: Path) -> str:
-    """Return a short digest of every file below `package` that mentions this module.
+    """Return a short digest of this file and of every folder below `package` that holds compiled code.
 
-    numba renews a cached function when its own file changes but not when a function that it calls
-    in another file does; a folder of its own for each state of the sources closes that gap.
+    numba renews a cached function when its own file changes, but not when a function that it calls or
+    a constant that it has frozen does, in another file. A folder of its own for each state of the
+    sources closes that gap.
     """
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        text = path.read_bytes()
-        if b"solvers.compiled" in text:
+    sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
+    folders = {path.parent for path, text in sources.items() if b"from solvers.compiled import" in text}
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path, text in sources.items():
+        if path.parent in folders:
             digest.update(path.relative_to(package).as_posix().encode() + b"\0" + text + b"\0")
     return digest.hexdigest()[:16]
 
