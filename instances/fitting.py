@@ -17,10 +17,10 @@ def fits_somewhere(
     in the order of memory: the i-th largest stage can never hold more than GPU number i * R does.
     """
     memories = sorted(_powered(groups, sites or {}), reverse=True)
-    size = min(training.micro_batches)
     for stages in range(1, min(model.layers, len(memories)) + 1):
         for replicas in range(1, len(memories) // stages + 1):
-            if training.global_batch % (replicas * size) == 0:
+            size = _smallest_micro_batch(training, replicas)
+            if size is not None:
                 limits = [memories[(stage + 1) * replicas - 1] for stage in range(stages)]
                 if _fits_stages(model, training, limits, replicas, size):
                     return True
@@ -36,12 +36,12 @@ def fits_in_listed_order(
     """
     listed = [group for group in groups for _ in range(group.count)]
     listed = listed[: _powered_prefix(listed, sites or {})]
-    size = min(training.micro_batches)
     for stages in range(1, min(model.layers, len(listed)) + 1):
         each, more = divmod(model.layers, stages)
         split = [each + (stage < more) for stage in range(stages)]
         for replicas in range(1, len(listed) // stages + 1):
-            if training.global_batch % (replicas * size):
+            size = _smallest_micro_batch(training, replicas)
+            if size is None:
                 continue
             needs = [_stage_bytes(model, training, split, stage, replicas, size) for stage in range(stages)]
             if all(needs[slot // replicas] <= listed[slot].memory for slot in range(stages * replicas)):
@@ -51,8 +51,14 @@ def fits_in_listed_order(
 
 def fits_one_gpu(model: Model, training: Training, memory: float) -> bool:
     """Whether a single GPU with `memory` bytes can hold a whole plan."""
-    usable = [size for size in training.micro_batches if training.global_batch % size == 0]
-    return bool(usable) and _fits_stages(model, training, [memory], 1, min(usable))
+    size = _smallest_micro_batch(training, replicas=1)
+    return size is not None and _fits_stages(model, training, [memory], 1, size)
+
+
+def _smallest_micro_batch(training: Training, replicas: int) -> int | None:
+    """The usable micro-batch that needs the least memory."""
+    usable = (size for size in training.micro_batches if training.global_batch % (replicas * size) == 0)
+    return min(usable, default=None)
 
 
 def _fits_stages(model: Model, training: Training, limits: Sequence[float], replicas: int, micro_batch: int) -> bool:

@@ -21,7 +21,8 @@ class RegionFacts:
     name: str
     carbon: float
     price: dict[str, float]
-    sources: list[str]
+    carbon_source: str
+    price_source: dict[str, str]
 
 
 def region(name: str) -> RegionFacts:
@@ -32,18 +33,15 @@ def region(name: str) -> RegionFacts:
 @cache
 def regions() -> dict[str, RegionFacts]:
     """All regions by name."""
-    return {
-        row["name"]: RegionFacts(
-            name=row["name"],
-            carbon=float(row["carbon_gco2e_per_kwh"]),
-            price={
-                basis: float(row[f"{basis}_usd_per_kwh"])
-                for basis in PRICE_BASES
-                if row[f"{basis}_usd_per_kwh"]
-            },
-            sources=[
-                text for text in (row["carbon_source"], row["retail_source"], row["wholesale_source"]) if text
-            ],
-        )
-        for row in rows("regions")
-    }
+    return {row["name"]: _read(row) for row in rows("regions")}
+
+
+def _read(row: dict[str, str]) -> RegionFacts:
+    priced = [basis for basis in PRICE_BASES if row[f"{basis}_usd_per_kwh"]]
+    return RegionFacts(
+        name=row["name"],
+        carbon=float(row["carbon_gco2e_per_kwh"]),
+        price={basis: float(row[f"{basis}_usd_per_kwh"]) for basis in priced},
+        carbon_source=row["carbon_source"],
+        price_source={basis: row[f"{basis}_source"] for basis in priced},
+    )
