@@ -118,7 +118,7 @@ def record_of(task: Task, ending: Ending, jobs: int) -> dict[str, Any]:
     """The record that a store keeps: the judged result, its breakdown and its origin."""
     verdict = judge(task.problem, ending.outcome)
     breakdown = evaluation_to_json(task.instance, verdict.evaluation) if verdict.evaluation else None
-    return {
+    record = {
         "schema": SCHEMA,
         "key": task.key,
         **result_to_json(task, ending, verdict),
@@ -130,6 +130,13 @@ def record_of(task: Task, ending: Ending, jobs: int) -> dict[str, Any]:
         **environment.commit(),
         "machine": environment.machine(),
     }
+    return {**record, "checksum": checksum(record)}
+
+
+def checksum(record: Mapping[str, Any]) -> str:
+    """Digest of a record without its checksum: shows that a stored figure was changed by accident or by hand."""
+    content = {key: value for key, value in record.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def _point_to_json(instance: Instance, point: FrontPoint) -> dict[str, Any]:
