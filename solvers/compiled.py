@@ -3,8 +3,10 @@
 Import this module only from modules that are themselves imported late: importing numba takes a second.
 """
 
+import functools
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -15,6 +17,9 @@ import numba
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+ROOT = Path(__file__).parent.parent
+IMPORTED = re.compile(r"^\s*(?:from|import) ((?:instances|solvers)[\w.]*)", re.MULTILINE)
 
 
 def user_cache_folder() -> Path:
@@ -35,36 +40,50 @@ def user_cache_folder() -> Path:
     return Path.home() / ".cache"
 
 
-def source_digest(package: Path) -> str:
-    """Return a short digest of this file and of every folder below `package` that holds compiled code.
+def sources_used(path: Path, root: Path) -> set[Path]:
+    """Return `path` and every file below `root` that it imports, directly or through others.
+
+    A folder that is imported from counts with all its modules. Read from the text, as these imports
+    would otherwise have to be run.
+    """
+    used: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        source = waiting.pop()
+        if source in used or not source.is_file():
+            continue
+        used.add(source)
+        for module in IMPORTED.findall(source.read_text(encoding="utf-8")):
+            target = root.joinpath(*module.split("."))
+            waiting += [target.with_suffix(".py"), *target.glob("*.py")]
+    return used
+
+
+@functools.cache
+def source_digest(path: Path, root: Path) -> str:
+    """Return a short digest of everything that the compiled code of one file may come from.
 
     numba renews a cached function when its own file changes, but not when a function that it calls or
     a constant that it has frozen does, in another file. A folder of its own for each state of the
     sources closes that gap.
     """
-    sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
-    folders = {path.parent for path, text in sources.items() if b"from solvers.compiled import" in text}
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path, text in sources.items():
-        if path.parent in folders:
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + text + b"\0")
+    digest = hashlib.sha256()
+    for source in sorted(sources_used(path, root)):
+        digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def find_cache_folder() -> str | None:
-    """Return the folder for compiled code, made if it was missing; None if nothing can be written there."""
+def find_cache_folder(path: Path) -> str | None:
+    """Return the folder for the compiled code of a file, made if missing; None if it cannot be written."""
     try:
         chosen = os.environ.get("NUMBA_CACHE_DIR")
-        package = Path(__file__).parent
-        folder = Path(chosen) if chosen else user_cache_folder() / "geotrain-bench" / source_digest(package)
+        base = Path(chosen) if chosen else user_cache_folder() / "geotrain-bench"
+        folder = base / source_digest(path, ROOT)
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):  # ValueError: the file is not one of ours
         return None
     return str(folder)
-
-
-CACHE_FOLDER = find_cache_folder()
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -76,13 +95,14 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     jit: Any = numba.njit  # typed in some releases of numba only
     config: Any = numba.config
     result: Callable[P, R]
-    if CACHE_FOLDER is None:
+    folder = find_cache_folder(Path(function.__code__.co_filename))
+    if folder is None:
         result = jit(function)
         return result
     before = config.CACHE_DIR
-    config.CACHE_DIR = CACHE_FOLDER
+    config.CACHE_DIR = folder
     try:
-        result = jit(cache=True, error_model="numpy")(function)
+        result = jit(cache=True)(function)
     finally:
         config.CACHE_DIR = before
     return result

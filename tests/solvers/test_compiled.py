@@ -11,51 +11,43 @@ from solvers import compiled as module
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
-from kernels import double
-from solvers.compiled import CACHE_FOLDER
-print(double(21), CACHE_FOLDER)
-"""
-KERNELS = """
-from solvers.compiled import compiled
+from solvers.dtfm.improved_path import path_length
+import numpy as np
 
-@compiled
-def double(number: int) -> int:
-    return 2 * number
+print(path_length(np.ones((4, 4)), np.arange(4)), path_length.stats.cache_path)
 """
 
 
-def run_program(folder: Path, **environment: str) -> str:
-    (folder / "kernels.py").write_text(KERNELS)
+def run_program(**environment: str) -> list[str]:
+    """Run a compiled function in a process of its own: its answer and where numba keeps it."""
     inherited = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
-    path = os.pathsep.join([str(ROOT), str(folder)])
     return subprocess.run(
-        [sys.executable, "-B", "-c", PROGRAM],
-        env=inherited | {"PYTHONPATH": path} | environment,
+        [sys.executable, "-c", PROGRAM],
+        env=inherited | {"PYTHONPATH": str(ROOT)} | environment,
         capture_output=True,
         text=True,
         check=True,
-    ).stdout
+    ).stdout.split()
 
 
 def test_the_cache_lies_below_the_users_cache_folder_and_not_beside_the_source(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    answer, folder = run_program(tmp_path, XDG_CACHE_HOME=str(cache)).split()
-    assert answer == "42"
-    assert Path(folder).is_relative_to(cache / "geotrain-bench")
-    assert list(cache.rglob("*.nbi"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "kernels.py"]
+    answer, folder = run_program(XDG_CACHE_HOME=str(tmp_path))
+    assert answer == "3.0"
+    assert Path(folder).is_relative_to(tmp_path / "geotrain-bench")
+    assert list(Path(folder).glob("*.nbi"))
+    assert not list((ROOT / "solvers").rglob("*.nb?"))
 
 
 def test_code_still_compiles_where_no_cache_can_be_written(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert run_program(tmp_path, XDG_CACHE_HOME=str(blocked)).split() == ["42", "None"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "kernels.py"]
+    assert run_program(XDG_CACHE_HOME=str(blocked)) == ["3.0", "None"]
+    assert not list((ROOT / "solvers").rglob("*.nb?"))
 
 
 def test_the_users_own_choice_of_folder_is_kept(tmp_path: Path) -> None:
-    chosen = tmp_path / "chosen"
-    assert run_program(tmp_path, NUMBA_CACHE_DIR=str(chosen)).split() == ["42", str(chosen)]
+    _, folder = run_program(NUMBA_CACHE_DIR=str(tmp_path))
+    assert Path(folder).is_relative_to(tmp_path)
 
 
 def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,12 +55,20 @@ def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
     assert module.user_cache_folder() != Path("somewhere")
 
 
-def test_the_digest_follows_folders_with_compiled_code_and_only_those(tmp_path: Path) -> None:
+def test_the_digest_follows_what_a_file_uses_and_nothing_else(tmp_path: Path) -> None:
     """numba itself misses changes in what a cached function uses from another file."""
-    (tmp_path / "kernel").mkdir()
-    (tmp_path / "kernel" / "moves.py").write_text("from solvers.compiled import compiled")
-    before = module.source_digest(tmp_path)
-    (tmp_path / "other.py").write_text("pass")
-    assert module.source_digest(tmp_path) == before
-    (tmp_path / "kernel" / "constants.py").write_text("NOISE = 1e-9")
-    assert module.source_digest(tmp_path) != before
+    kernel = tmp_path / "solvers" / "kernel"
+    kernel.mkdir(parents=True)
+    (tmp_path / "solvers" / "search.py").write_text("from solvers.kernel.moves import move\n")
+    (kernel / "moves.py").write_text("import numba\n\nfrom solvers.kernel.constants import NOISE\n")
+    (kernel / "constants.py").write_text("NOISE = 1e-9")
+
+    def digest() -> str:
+        module.source_digest.cache_clear()
+        return module.source_digest(tmp_path / "solvers" / "search.py", tmp_path)
+
+    before = digest()
+    (kernel / "other.py").write_text("pass")
+    assert digest() == before
+    (kernel / "constants.py").write_text("NOISE = 1e-8")
+    assert digest() != before
