@@ -30,6 +30,11 @@ def link_in(network: Campaign) -> Linking:
     return link
 
 
+def types_for(gpus: int, most: int) -> int:
+    """How many GPU types a place with so many GPUs has: two or more of each, where there is more than one."""
+    return max(1, min(most, gpus // 2))
+
+
 def merged(placed: Iterable[P]) -> list[P]:
     """The same GPUs with one entry for all of a type in a place, region by region in order of first use."""
     by_region: dict[str, dict[tuple[str, str], P]] = {}

@@ -7,7 +7,7 @@ from instances.catalogue import campaign, gpu_type
 from instances.drawing import Uniform, pick, pick_some, spread
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Instance
-from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged
+from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged, types_for
 from instances.seeds import stream
 from instances.sizing import block_flops, chosen_model, comparable, filling_batch, training_for, training_options
 
@@ -56,7 +56,7 @@ def _owned(gpus: int, options: Options, network: str, uniform: Uniform) -> list[
     generations = [generation for generation in usable if generation]
     placed = []
     for site, share in spread(gpus, sites).items():
-        drawn = pick_some(uniform, generations, min(GENERATIONS_PER_SITE, share, len(generations)))
+        drawn = pick_some(uniform, generations, min(types_for(share, GENERATIONS_PER_SITE), len(generations)))
         types = [pick(uniform, generation) for generation in drawn]
         placed += [Placed(site, site, gpu_type(name), size) for name, size in spread(share, types).items()]
     return placed

@@ -11,7 +11,7 @@ from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, regions
 from instances.drawing import Uniform, between, pick_some, spread
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Instance, Site
-from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged
+from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged, types_for
 from instances.seeds import stream
 from instances.sizing import block_flops, chosen_model, comparable, filling_batch, training_for, training_options
 
@@ -66,7 +66,7 @@ def _owned(gpus: int, places: Sequence[str], uniform: Uniform) -> list[Placed]:
     known = comparable(GPUS, gpus - max(1, gpus // 4))
     placed = []
     for place, share in spread(gpus, places).items():
-        types = pick_some(uniform, known, min(TYPES_PER_SITE, share, len(known)))
+        types = pick_some(uniform, known, min(types_for(share, TYPES_PER_SITE), len(known)))
         placed += [Placed(place, place, gpu_type(name), size) for name, size in spread(share, types).items()]
     return placed
 

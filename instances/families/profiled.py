@@ -23,7 +23,7 @@ from instances.drawing import Uniform, pick_some, spread
 from instances.errors import InputError
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Group, Instance, Profile, Training
-from instances.regional import link_in, merged
+from instances.regional import link_in, merged, types_for
 from instances.seeds import stream
 from instances.sizing import block_flops, comparable, filling_batch, training_for, training_options
 from instances.workload import Workload
@@ -72,7 +72,7 @@ def _types(model_name: str) -> list[str]:
 def _drawn(gpus: int, types: Sequence[str], regions: Sequence[str], uniform: Uniform) -> list[Placed]:
     placed = []
     for region, share in spread(gpus, regions).items():
-        drawn = pick_some(uniform, types, min(TYPES_PER_REGION, share, len(types)))
+        drawn = pick_some(uniform, types, min(types_for(share, TYPES_PER_REGION), len(types)))
         placed += [Placed(region, region, gpu_type(name), size) for name, size in spread(share, drawn).items()]
     return placed
 
