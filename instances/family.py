@@ -153,9 +153,9 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
 
 
 def _name(family: Family, gpus: int, seed: int, texts: Mapping[str, str]) -> str:
-    """Family, the options that differ from their defaults, size and seed; unique for the same program."""
+    """Family, options that are named or differ from their defaults, size and seed; `auto` says nothing."""
     parts = [family.name]
     for option, spec in family.options.items():
-        if spec.named or texts[option] != spec.default:
+        if texts[option] != spec.default or (spec.named and texts[option] != AUTO):
             parts.append(texts[option] if spec.kind == "text" else f"{option}-{texts[option]}")
     return "-".join([*parts, f"{gpus}gpus", f"seed{seed}"]).replace("/", "-").replace(",", "-")

@@ -30,6 +30,17 @@ def link_in(network: Campaign) -> Linking:
     return link
 
 
+def notes_on(network: Campaign, joules_per_byte: float | None = None) -> dict[str, str]:
+    """What the provenance says of the links."""
+    notes = {"network": network.name, "latency": "one way", "tcp_streams": network.tcp_streams}
+    if joules_per_byte is not None:
+        notes["link_energy"] = (
+            f"{joules_per_byte:g} J/byte between regions; {WAN_JOULES_PER_BYTE:g} is 0.001 kWh/GB, "
+            "the coefficient of Cloud Carbon Footprint"
+        )
+    return notes
+
+
 def types_for(gpus: int, most: int) -> int:
     """How many GPU types a place with so many GPUs has: two or more of each, where there is more than one."""
     return max(1, min(most, gpus // 2))

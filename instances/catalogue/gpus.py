@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from instances.catalogue.reading import look_up, rows, significant, sources
+from instances.catalogue.reading import look_up, rows, significant
 from instances.instance import Group
 
 MIB = 2**20
@@ -84,5 +84,8 @@ def _read(row: dict[str, str]) -> GpuType:
         power_active=float(row["power_active_w"]),
         power_waiting=float(row["power_waiting_w"]),
         basis={fact: row.get(f"{fact}_basis") or row[f"{fact}_source"] for fact in facts},
-        sources=sources([row["source"], row["memory_source"], *(row[f"{fact}_source"] for fact in facts)]),
+        sources=[
+            f"{row['name']}: {row['source']}; memory: {row['memory_source']}",
+            *(f"{row['name']}: {fact.replace('_', ' ')}: {row[f'{fact}_source']}" for fact in facts),
+        ],
     )

@@ -12,7 +12,7 @@ from instances.catalogue.offers import Offer, offers
 from instances.drawing import Uniform, pick, pick_some, spread
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Instance
-from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged
+from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged, notes_on
 from instances.seeds import stream
 from instances.sizing import block_flops, chosen_model, comparable, filling_batch, training_for, training_options
 
@@ -37,7 +37,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         groups,
         network_of(placed, link_in(network), options.number("link-energy")),
         [*network.sources, cloud[0].source, *(source for entry in placed for source in entry.gpu.sources)],
-        notes={"network": network.name, "latency": "one way", "tcp_streams": network.tcp_streams},
+        notes=notes_on(network, options.number("link-energy")),
     )
 
 

@@ -11,7 +11,7 @@ from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, regions
 from instances.drawing import Uniform, between, pick_some, spread
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Instance, Site
-from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged, types_for
+from instances.regional import WAN_JOULES_PER_BYTE, link_in, merged, notes_on, types_for
 from instances.seeds import stream
 from instances.sizing import block_flops, chosen_model, comparable, filling_batch, training_for, training_options
 
@@ -52,9 +52,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         ],
         sites=sites,
         notes={
-            "network": network.name,
-            "latency": "one way",
-            "tcp_streams": network.tcp_streams,
+            **notes_on(network, options.number("link-energy")),
             "carbon": CARBON_BASIS,
             "price": PRICE_BASES[basis],
         },

@@ -23,7 +23,7 @@ from instances.drawing import Uniform, pick_some, spread
 from instances.errors import InputError
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Group, Instance, Profile, Training
-from instances.regional import link_in, merged, types_for
+from instances.regional import link_in, merged, notes_on, types_for
 from instances.seeds import stream
 from instances.sizing import block_flops, comparable, filling_batch, training_for, training_options
 from instances.workload import Workload
@@ -57,9 +57,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
             *(source for entry in placed for source in entry.gpu.sources),
         ],
         notes={
-            "network": network.name,
-            "latency": "one way",
-            "tcp_streams": network.tcp_streams,
+            **notes_on(network),
             "head": f"times of {head_blocks:.3g} blocks, by FLOPs; not measured",
         },
     )

@@ -16,7 +16,7 @@ from instances.catalogue.reading import significant
 from instances.drawing import Uniform, pick_some, pick_weighted
 from instances.family import AUTO, Family, Option, Options
 from instances.instance import Instance
-from instances.regional import INSIDE_MACHINE, WAN_JOULES_PER_BYTE, merged
+from instances.regional import INSIDE_MACHINE, WAN_JOULES_PER_BYTE, merged, notes_on
 from instances.seeds import stream
 from instances.sizing import block_flops, chosen_model, comparable, filling_batch, training_for, training_options
 
@@ -63,7 +63,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         groups,
         network_of(homes, link, options.number("link-energy")),
         [*network.sources, *(home.line.source for home in homes), *(s for home in homes for s in home.gpu.sources)],
-        notes={"network": f"access lines; between cities {network.name}", "latency": "one way"},
+        notes={**notes_on(network, options.number("link-energy")), "access": "lines.csv, at both ends"},
     )
 
 
