@@ -22,55 +22,75 @@ def kind_of(s, stages):  # type: ignore[no-untyped-def]
 def pipeline_cost(p, b, count, layers, group, start, stages):  # type: ignore[no-untyped-def]
     """T_r of the pipeline whose slots begin at `start`, its energy above idle per micro-batch, and J/byte of its links."""
     message = p.message_bytes * p.sizes[b]
-    fill = 0.0
-    forward = 0.0
-    backward = 0.0
-    above = 0.0
-    per_byte = 0.0
-    k = group[start]
+    speed = p.speed[b]
+    k = np.uint64(group[start])
     c = p.place[k]
-    for s in range(stages):
-        x = layers[s] * p.speed[b, k, 0]
-        y = layers[s] * p.speed[b, k, 1]
-        if s == stages - 1:
-            x += p.speed[b, k, 2]
-            y += p.speed[b, k, 3]
+    x = layers[0] * speed[k, 0]
+    y = layers[0] * speed[k, 1]
+    latency = fill = forward = backward = above = per_byte = 0.0
+    for s in range(1, stages):
         fill += x + y
         forward = max(forward, x)
         backward = max(backward, y)
         above += p.rates[k, 0] * (x + y)
-        if s < stages - 1:
-            k = group[start + s + 1]
-            d = p.place[k]
-            there = message * p.link[c, d, 2]
-            back = message * p.link[c, d, 3]
-            fill += there + back + p.link[c, d, 0] + p.link[c, d, 1]
-            forward = max(forward, there)
-            backward = max(backward, back)
-            per_byte += p.link[c, d, 4]
-            c = d
+        k = np.uint64(group[start + s])
+        d = p.place[k]
+        there = message * p.link[c, d, 1]
+        back = message * p.link[d, c, 1]
+        fill += there + back
+        latency += p.link[c, d, 0] + p.link[d, c, 0]
+        forward = max(forward, there)
+        backward = max(backward, back)
+        if p.link_energy:
+            per_byte += p.joules[c, d]
+        c = d
+        x = layers[s] * speed[k, 0]
+        y = layers[s] * speed[k, 1]
+    x += speed[k, 2]
+    y += speed[k, 3]
+    fill += x + y + latency
+    forward = max(forward, x)
+    backward = max(backward, y)
+    above += p.rates[k, 0] * (x + y)
     return fill + (count - 1) * (forward + backward), above, per_byte
 
 
 @compiled
 def exchange_cost(p, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
     """D_s for a share of `share` bytes (G_s/R), and the sum of J/byte over the pairs of holders."""
-    worst = 0.0
-    per_byte = 0.0
+    spot, ports, place, link, symmetric = p.spot, p.ports, p.place, p.link, p.symmetric
     for r in range(replicas):
-        c = p.place[group[r * stages + s]]
-        out = 0.0
-        into = 0.0
-        for q in range(replicas):
-            if q != r:
-                d = p.place[group[q * stages + s]]
-                out += p.link[c, d, 0] + share * p.link[c, d, 2]
-                if not p.symmetric:
-                    into += p.link[c, d, 1] + share * p.link[c, d, 3]
-                if p.link_energy:
-                    per_byte += p.link[c, d, 4]
+        spot[r] = place[group[r * stages + s]]
+        ports[r, 0] = 0.0
+        ports[r, 1] = 0.0
+    worst = 0.0
+    # Each pair once: what leaves one port enters another.
+    for r in range(replicas):
+        c = spot[r]
+        out = ports[r, 0]
+        into = ports[r, 1]
+        if symmetric:
+            for q in range(r + 1, replicas):
+                d = spot[q]
+                seconds = link[c, d, 0] + share * link[c, d, 1]
+                out += seconds
+                ports[q, 0] += seconds
+        else:
+            for q in range(r + 1, replicas):
+                d = spot[q]
+                there = link[c, d, 0] + share * link[c, d, 1]
+                back = link[d, c, 0] + share * link[d, c, 1]
+                out += there
+                into += back
+                ports[q, 1] += there
+                ports[q, 0] += back
         worst = max(worst, max(out, into))
-    return 2 * worst, 0.5 * per_byte
+    per_byte = 0.0
+    if p.link_energy:
+        for r in range(replicas):
+            for q in range(r + 1, replicas):
+                per_byte += p.joules[spot[r], spot[q]]
+    return 2 * worst, per_byte
 
 
 @compiled

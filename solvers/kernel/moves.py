@@ -53,16 +53,23 @@ def exchange_with(p, st, s, r, k):  # type: ignore[no-untyped-def]
         if q != r:
             slot = q * stages + s
             c = p.place[st.group[slot]]
-            out = st.port[slot, 0] + p.link[c, new, 0] - p.link[c, old, 0]
-            out += share * (st.port[slot, 1] + p.link[c, new, 2] - p.link[c, old, 2])
-            into = st.port[slot, 2] + p.link[c, new, 1] - p.link[c, old, 1]
-            into += share * (st.port[slot, 3] + p.link[c, new, 3] - p.link[c, old, 3])
-            worst = max(worst, max(out, into))
-            latency_in += p.link[c, new, 0]
-            latency_out += p.link[c, new, 1]
-            inverse_in += p.link[c, new, 2]
-            inverse_out += p.link[c, new, 3]
-            per_byte += p.link[c, new, 4] - p.link[c, old, 4]
+            latency = p.link[c, new, 0]
+            inverse = p.link[c, new, 1]
+            out = st.port[slot, 0] + latency - p.link[c, old, 0]
+            out += share * (st.port[slot, 1] + inverse - p.link[c, old, 1])
+            latency_in += latency
+            inverse_in += inverse
+            worst = max(worst, out)
+            if not p.symmetric:
+                latency = p.link[new, c, 0]
+                inverse = p.link[new, c, 1]
+                into = st.port[slot, 2] + latency - p.link[old, c, 0]
+                into += share * (st.port[slot, 3] + inverse - p.link[old, c, 1])
+                latency_out += latency
+                inverse_out += inverse
+                worst = max(worst, into)
+            if p.link_energy:
+                per_byte += p.joules[c, new] - p.joules[c, old]
     worst = max(worst, max(latency_out + share * inverse_out, latency_in + share * inverse_in))
     return 2 * worst, per_byte
 
@@ -163,14 +170,14 @@ def place_gpu(p, st, slot, k):  # type: ignore[no-untyped-def]
         if other != slot:
             e = p.place[st.group[other]]
             st.port[other, 0] += p.link[e, d, 0] - p.link[e, c, 0]
-            st.port[other, 1] += p.link[e, d, 2] - p.link[e, c, 2]
-            st.port[other, 2] += p.link[e, d, 1] - p.link[e, c, 1]
-            st.port[other, 3] += p.link[e, d, 3] - p.link[e, c, 3]
+            st.port[other, 1] += p.link[e, d, 1] - p.link[e, c, 1]
+            st.port[other, 2] += p.link[d, e, 0] - p.link[c, e, 0]
+            st.port[other, 3] += p.link[d, e, 1] - p.link[c, e, 1]
             latency_in += p.link[e, d, 0]
-            latency_out += p.link[e, d, 1]
-            inverse_in += p.link[e, d, 2]
-            inverse_out += p.link[e, d, 3]
-            per_byte += p.link[e, d, 4] - p.link[e, c, 4]
+            inverse_in += p.link[e, d, 1]
+            latency_out += p.link[d, e, 0]
+            inverse_out += p.link[d, e, 1]
+            per_byte += p.joules[e, d] - p.joules[e, c]
     st.port[slot, 0] = latency_out
     st.port[slot, 1] = inverse_out
     st.port[slot, 2] = latency_in

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Ints, Tables
 
+Unsigned = NDArray[np.uint64]
+"""Indices in inner loops: unsigned ones spare numba's test for negative numbers."""
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
 """Columns of `Packed.goal`; the search changes them, for example to walk along a front."""
 
@@ -27,15 +30,18 @@ class Packed(NamedTuple):
     replicas: Ints  # [r]
     sizes: Ints  # [b] micro-batch sizes
     counts: Ints  # [k] GPUs
-    place: Ints  # [k]
+    place: Unsigned  # [k]
     site: Ints  # [k] index into caps, -1 without a cap
     caps: Floats  # [site] W
     rates: Floats  # [k, 3] figure per busy second above idle, per idle second; W for the caps
     speed: Floats  # [b, k, 4] s per block forward and backward; s of the head forward and backward
     fits: Ints  # [r, b, k, kind] most layers
     gradient: Floats  # [kind, layers] bytes
-    link: Floats  # [c, c, 6] latency there and back, s per byte there and back, figure per byte both ways, spare
+    link: Floats  # [c, c, 2] latency; s per byte
+    joules: Floats  # [c, c] figure per byte, there and back together
     goal: Floats  # [6] see the names above
+    spot: Unsigned  # [n] room for the places of one stage's holders
+    ports: Floats  # [n, 2] room for seconds out and in of each of them
 
 
 def pack(tables: Tables, goal: Goal) -> Packed:
@@ -46,11 +52,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
     head = np.maximum(whole - blocks * per_block, 0.0)
     place, members = _places(tables)
     latency, inverse, energy = (
-        matrix[np.ix_(members, members)]
-        for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
-    )
-    link = np.stack(
-        [latency, latency.T, inverse, inverse.T, energy + energy.T, np.zeros_like(energy)], axis=-1
+        matrix[np.ix_(members, members)] for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
     )
     kinds = tables.fits.reshape(*tables.fits.shape[:3], 4)
     # Half the referee's slack: rounding must never let a plan through that the referee refuses.
@@ -70,7 +72,8 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         speed=np.ascontiguousarray(np.concatenate([per_block, head], axis=-1)),
         fits=np.ascontiguousarray(kinds),
         gradient=np.ascontiguousarray(tables.gradient.reshape(4, -1)),
-        link=np.ascontiguousarray(link),
+        link=np.ascontiguousarray(np.stack([latency, inverse], axis=-1)),
+        joules=np.ascontiguousarray(energy + energy.T),
         goal=np.array(
             [
                 goal.time_weight,
@@ -81,17 +84,18 @@ def pack(tables: Tables, goal: Goal) -> Packed:
                 0.0,
             ]
         ),
+        spot=np.zeros(tables.gpus, dtype=np.uint64),
+        ports=np.zeros((tables.gpus, 2)),
     )
 
 
-def _places(tables: Tables) -> tuple[Ints, Ints]:
+def _places(tables: Tables) -> tuple[Unsigned, Ints]:
     """Place of each group, and one group of each place; groups of a place have equal rows and columns."""
     known: dict[bytes, int] = {}
     matrices = [
-        np.concatenate([matrix, matrix.T], axis=1)
-        for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
+        np.concatenate([matrix, matrix.T], axis=1) for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
     ]
     rows = np.ascontiguousarray(np.concatenate(matrices, axis=1))
-    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
+    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.uint64)
     members = np.array([int(np.argmax(place == number)) for number in range(len(known))], dtype=np.int64)
     return place, members

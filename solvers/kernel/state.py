@@ -138,10 +138,10 @@ def load_ports(p, st, s):  # type: ignore[no-untyped-def]
             if q != r:
                 d = p.place[st.group[q * stages + s]]
                 latency_out += p.link[c, d, 0]
-                latency_in += p.link[c, d, 1]
-                inverse_out += p.link[c, d, 2]
-                inverse_in += p.link[c, d, 3]
-                per_byte += p.link[c, d, 4]
+                inverse_out += p.link[c, d, 1]
+                latency_in += p.link[d, c, 0]
+                inverse_in += p.link[d, c, 1]
+                per_byte += p.joules[c, d]
         st.port[slot, 0] = latency_out
         st.port[slot, 1] = inverse_out
         st.port[slot, 2] = latency_in

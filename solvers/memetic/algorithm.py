@@ -1,0 +1,137 @@
+"""GeoTrain's memetic algorithm: selection, grid, placement, layer split and micro-batch searched together.
+
+This module is the Python around the compiled search: it looks at the clock and collects improvements.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from instances.seeds import seed_for
+from instances.tables import Ints, Tables
+from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.clock import Clock
+from solvers.memetic.finds import Finds
+from solvers.registry import register
+
+if TYPE_CHECKING:
+    from solvers.memetic.search import Search
+
+CHUNK_SECONDS = 0.02
+"""Aimed at between two looks at the clock."""
+
+
+@register
+@dataclass(frozen=True)
+class Memetic:
+    """Searches until the budget ends; without a budget, for `default_evaluations` plans.
+
+    Attributes
+    ----------
+    crossover, transplant, fresh
+        Shares of children of two plans, of plans brought over from another grid, and of new constructions;
+        the rest are disturbed elites.
+    """
+
+    name: ClassVar[str] = "memetic"
+    summary: ClassVar[str] = "memetic search over selection, grid, placement, layers and micro-batch"
+    proves: ClassVar[Proof] = Proof.NOTHING
+    random: ClassVar[bool] = True
+    fronts: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = True
+    isolated: ClassVar[bool] = False
+
+    default_evaluations: int = 5_000_000
+    starts: int = 3
+    elites: int = 4
+    crossover: float = 0.35
+    transplant: float = 0.2
+    fresh: float = 0.15
+    layer_fit: bool = True
+    anneal: bool = True
+    descent: bool = True
+    focus: float = 0.4
+    structural: float = 0.2
+    length: float = 40.0
+    growth: float = 1.0
+    longest: float = 4000.0
+    hot: float = 0.02
+    warm: float = 0.004
+    cold: float = 1e-5
+    optimism: float = 0.1
+    anywhere: float = 0.1
+    guide: float = 0.05
+    front_capacity: int = 4000
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """The best plan found, or the nondominated ones; never a proof."""
+        clock = Clock(budget)
+        finds = Finds(problem, clock, monitor)
+        if problem.start is not None:
+            finds.consider(problem.start)
+        grids = usable_grids(problem.tables)
+        if len(grids) and not clock.expired:
+            self._search(problem, budget, grids, finds)
+        return finds.outcome()
+
+    def _search(self, problem: Problem, budget: Budget, grids: Ints, finds: Finds) -> None:
+        clock = finds.clock
+        started = time.perf_counter()
+        from solvers.memetic.search import advance
+
+        search = make_search(self, problem, grids, budget.seed)
+        advance(search, 0)  # compiles, or loads what was compiled before, and searches nothing
+        clock.exclude(time.perf_counter() - started)
+        finds.monitor.on_compiled(clock.excluded)
+        most = budget.evaluations
+        if most is None and budget.seconds is None:
+            most = self.default_evaluations
+        chunk = 1000
+        while not clock.expired and (most is None or clock.evaluations < most):
+            limit = chunk if most is None else min(chunk, most - clock.evaluations)
+            before = clock.seconds
+            clock.evaluations += advance(search, limit)
+            finds.collect(search.record)
+            spent = clock.seconds - before
+            chunk = int(max(200, min(4 * chunk, chunk * CHUNK_SECONDS / max(spent, 1e-6))))
+
+
+def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
+    """The compiled search at its beginning."""
+    from solvers.kernel.packed import pack
+    from solvers.kernel.state import new_state
+    from solvers.memetic.parameters import Settings
+    from solvers.memetic.pool import new_pool
+    from solvers.memetic.randomness import new_stream
+    from solvers.memetic.record import new_record
+    from solvers.memetic.search import Search
+
+    tables = problem.tables
+    packed = pack(tables, problem.goal)
+    return Search(
+        p=packed,
+        state=new_state(packed),
+        spare=new_state(packed),
+        pool=new_pool(tables, grids, options.elites),
+        record=new_record(tables, problem.goal.front, options.front_capacity),
+        rng=new_stream(seed_for("memetic", seed)),
+        control=np.zeros(4, dtype=np.int64),
+        heat=np.zeros(3),
+        settings=Settings(*(getattr(options, name) for name in Settings._fields)),
+    )
+
+
+def usable_grids(tables: Tables) -> Ints:
+    """Grids whose stages could hold the layers, as rows (position of R, position of mb, S); most GPUs first."""
+    found = []
+    for grid in tables.grids():
+        r, b = tables.indices(grid)
+        kinds = [2 * (s == 0) + (s == grid.stages - 1) for s in range(grid.stages)]
+        most = tables.fits[r, b].reshape(-1, 4).max(axis=0)
+        if all(most[kind] > 0 for kind in kinds) and sum(most[kind] for kind in kinds) >= tables.layers:
+            found.append((-grid.replicas * grid.stages, r, b, grid.stages))
+    return np.array([row[1:] for row in sorted(found)], dtype=np.int64).reshape(-1, 3)

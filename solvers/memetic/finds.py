@@ -1,0 +1,96 @@
+"""What a run hands back: improvements as plans, judged by the referee, with the trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from instances.evaluate import evaluate
+from instances.objective import CAP_SLACK
+from instances.plan import Plan
+from solvers.base import Monitor, Outcome, Problem, Status
+from solvers.clock import Clock
+
+if TYPE_CHECKING:
+    from solvers.memetic.record import Record
+
+
+class Finds:
+    """Collects from the compiled record between chunks; what it holds is feasible by the referee."""
+
+    def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
+        self.clock = clock
+        self.monitor = monitor
+        self._problem = problem
+        self._best: tuple[float, Plan] | None = None
+        self._starts: list[Plan] = []
+        self._record: Record | None = None
+        self._changes = 0
+
+    def consider(self, plan: Plan) -> None:
+        """Take a plan if the referee finds it feasible and better than what there is."""
+        value = self._problem.value(plan)
+        if value is None:
+            return
+        if self._problem.goal.front:
+            self._starts.append(plan)
+        elif self._best is None or value < self._best[0]:
+            self._best = value, plan
+            self.clock.note(value)
+            self.monitor.on_plan(plan)
+
+    def collect(self, record: Record) -> None:
+        """Look for an improvement in the record."""
+        self._record = record
+        changes = int(record.count[1])
+        # The kernel's value is trusted here: the referee takes too long between chunks on a thousand GPUs.
+        value = float(record.best[0])
+        fresh = changes != self._changes and not self._problem.goal.front
+        if fresh and (self._best is None or value < self._best[0]):
+            self._best = value, plan_of(self._problem, record, 0)
+            self.clock.note(value)
+            self.monitor.on_plan(self._best[1])
+        self._changes = changes
+
+    def outcome(self) -> Outcome:
+        """The answer; a heuristic without a plan knows nothing, not that there is none."""
+        front = self._front() if self._problem.goal.front else ()
+        found = bool(front) or self._best is not None
+        return Outcome(
+            Status.FEASIBLE if found else Status.UNKNOWN,
+            plan=None if self._best is None else self._best[1],
+            front=front or None,
+            evaluations=self.clock.evaluations,
+            trace=tuple(self.clock.trace),
+            limit_reached=True,
+            compile_s=self.clock.excluded,
+        )
+
+    def _front(self) -> tuple[Plan, ...]:
+        points = []
+        for plan in self._starts:
+            evaluation = evaluate(self._problem.instance, plan)
+            points.append((evaluation.time_s, evaluation.energy_j, plan))
+        record = self._record
+        if record is not None:
+            for i in range(int(record.count[0])):
+                time, energy = record.point[i]
+                points.append((float(time), float(energy), plan_of(self._problem, record, i)))
+        return nondominated(points)
+
+
+def plan_of(problem: Problem, record: Record, position: int) -> Plan:
+    """The plan behind one point of the record."""
+    row = int(record.slot[position])
+    r, b, stages = (int(entry) for entry in record.grids[row])
+    replicas = problem.tables.replicas[r]
+    groups = record.groups[row, : replicas * stages].reshape(replicas, stages)
+    return Plan.from_groups(problem.tables.micro_batches[b], record.layers[row, :stages], groups)
+
+
+def nondominated(points: list[tuple[float, float, Plan]]) -> tuple[Plan, ...]:
+    """The plans whose (time, energy) no other dominates, by rising time, points within 1e-9 merged."""
+    kept: list[tuple[float, Plan]] = []
+    for _, energy, plan in sorted(points, key=lambda point: point[:2]):
+        if not kept or energy < kept[-1][0] * (1 - CAP_SLACK):
+            kept.append((energy, plan))
+    return tuple(plan for _, plan in kept)

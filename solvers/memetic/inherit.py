@@ -1,0 +1,109 @@
+"""Children: a plan for any grid from the pipelines and columns of one or two parents, use counts repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.compiled import compiled
+from solvers.memetic.construct import append_unused
+from solvers.memetic.randomness import below, shuffle, uniform
+
+HOLE = -1
+
+
+@compiled
+def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
+    """Fill source[:ours] with the parent's column for each of the child's stages, in order; HOLE for a new one."""
+    few, many = min(theirs, ours), max(theirs, ours)
+    kept = 0
+    for i in range(many):
+        # Choose `few` of `many` positions, all sets equally likely.
+        if uniform(rng) * (many - i) < few - kept:
+            if theirs <= ours:
+                source[i] = kept
+            else:
+                source[kept] = i
+            kept += 1
+        elif theirs <= ours:
+            source[i] = HOLE
+
+
+@compiled
+def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
+    """Fill pipelines first..last-1 of the child from random pipelines of a parent, as far as GPUs are left."""
+    source = np.empty(max(theirs, stages), dtype=np.int64)
+    match_columns(rng, theirs, stages, source)
+    order = np.arange(rows)
+    shuffle(rng, order, rows)
+    for r in range(first, last):
+        row = order[r - first] if r - first < rows else HOLE
+        for s in range(stages):
+            group[r * stages + s] = HOLE
+            if row != HOLE and source[s] != HOLE:
+                k = parent[row * theirs + source[s]]
+                if left[k] > 0:
+                    group[r * stages + s] = k
+                    left[k] -= 1
+
+
+@compiled
+def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
+    """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    message = p.message_bytes * p.sizes[b] * (p.batch // (replicas * p.sizes[b]))
+    total = p.gradient.shape[1] - 1
+    share = p.gradient[0, max(1, total // stages)] / replicas
+    work = (p.batch // replicas) / p.sizes[b] * total / stages
+    order = np.arange(slots)
+    shuffle(rng, order, slots)
+    own = 4.0 ** (2.0 * uniform(rng) - 1.0)
+    for slot in order:
+        if group[slot] != HOLE:
+            continue
+        r, s = slot // stages, slot % stages
+        best = np.inf
+        chosen = HOLE
+        peer = below(rng, replicas) * stages + s
+        for k in range(len(left)):
+            if left[k] == 0:
+                continue
+            c = p.place[k]
+            cost = own * work * (p.speed[b, k, 0] + p.speed[b, k, 1])
+            if s > 0 and group[slot - 1] != HOLE:
+                d = p.place[group[slot - 1]]
+                cost += p.link[c, d, 0] + message * p.link[c, d, 1] + message * p.link[d, c, 1]
+            if s < stages - 1 and group[slot + 1] != HOLE:
+                d = p.place[group[slot + 1]]
+                cost += p.link[c, d, 0] + message * p.link[c, d, 1] + message * p.link[d, c, 1]
+            if peer != slot and group[peer] != HOLE:
+                d = p.place[group[peer]]
+                cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
+            cost *= 1.0 + 0.2 * uniform(rng)
+            if cost < best:
+                best = cost
+                chosen = k
+        group[slot] = chosen
+        left[chosen] -= 1
+    append_unused(p, group, slots)
+
+
+@compiled
+def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[no-untyped-def]
+    """The parent's split stretched or squeezed to the child's depth; random where it must invent."""
+    if theirs == stages:
+        for s in range(stages):
+            layers[s] = parent[s]
+        return
+    for s in range(stages):
+        layers[s] = 1
+    for _ in range(total - stages):
+        layers[below(rng, stages)] += 1
+
+
+@compiled
+def ruin(rng, group, slots, count):  # type: ignore[no-untyped-def]
+    """Exchange `count` random slots with random GPUs, used or not."""
+    for _ in range(count):
+        i, j = below(rng, slots), below(rng, len(group))
+        group[i], group[j] = group[j], group[i]

@@ -1,0 +1,140 @@
+"""The population: a few elite plans for every grid, in canonical form, so that no plan is held twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.tables import Floats, Ints, Tables
+from solvers.compiled import compiled
+from solvers.kernel.packed import Unsigned
+from solvers.memetic.randomness import mix
+
+Small = NDArray[np.int16]
+_ONE = np.uint64(1)
+
+
+class Pool(NamedTuple):
+    """Niches g, one a grid, with up to e members each."""
+
+    grids: Ints  # [g, 3] position of R, position of mb, S
+    size: Ints  # [g] members
+    visits: Ints  # [g] descendants made
+    groups: Small  # [g, e, n] placement, slot r * S + s
+    layers: Small  # [g, e, L]
+    merit: Floats  # [g, e, 3] T, E, violation of memory and power
+    mark: Unsigned  # [g, e] hash
+
+
+def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
+    """An empty population over the given grids."""
+    niches = len(grids)
+    return Pool(
+        grids=grids,
+        size=np.zeros(niches, dtype=np.int64),
+        visits=np.zeros(niches, dtype=np.int64),
+        groups=np.zeros((niches, elites, tables.gpus), dtype=np.int16),
+        layers=np.zeros((niches, elites, tables.layers), dtype=np.int16),
+        merit=np.zeros((niches, elites, 3)),
+        mark=np.zeros((niches, elites), dtype=np.uint64),
+    )
+
+
+@compiled
+def sort_pipelines(group, replicas, stages):  # type: ignore[no-untyped-def]
+    """Sort the rows of a placement in place: the canonical form."""
+    for r in range(1, replicas):
+        q = r
+        while q > 0:
+            i, j = (q - 1) * stages, q * stages
+            s = 0
+            while s < stages and group[i + s] == group[j + s]:
+                s += 1
+            if s == stages or group[i + s] < group[j + s]:
+                break
+            for z in range(stages):
+                group[i + z], group[j + z] = group[j + z], group[i + z]
+            q -= 1
+
+
+@compiled
+def fingerprint(layers, group, stages, slots):  # type: ignore[no-untyped-def]
+    """Hash of a canonical plan of a known grid."""
+    word = np.uint64(stages)
+    for s in range(stages):
+        word = mix(word * np.uint64(31) + np.uint64(layers[s]) + _ONE)
+    for slot in range(slots):
+        word = mix(word * np.uint64(31) + np.uint64(group[slot]) + _ONE)
+    return word
+
+
+@compiled
+def merit_of(p, merit):  # type: ignore[no-untyped-def]
+    """What the search ranks members by: feasible plans by value, infeasible ones behind by violation."""
+    time, energy = merit[0], merit[1]
+    value = p.goal[0] * time + p.goal[1] * energy
+    excess = merit[2] + max(0.0, time / p.goal[2] - 1.0) + max(0.0, energy / p.goal[3] - 1.0)
+    return value if excess == 0.0 else value * (2.0 + 100.0 * excess)
+
+
+@compiled
+def best_member(p, pool, g):  # type: ignore[no-untyped-def]
+    """Position and merit of the best member of a niche; (-1, inf) if it is empty."""
+    chosen = -1
+    least = np.inf
+    for e in range(pool.size[g]):
+        merit = merit_of(p, pool.merit[g, e])
+        if merit < least:
+            chosen, least = e, merit
+    return chosen, least
+
+
+@compiled
+def promise_of(p, pool, g, optimism):  # type: ignore[no-untyped-def]
+    """What the best member of a niche may become, as a value; inf if it is empty.
+
+    The less work went into a niche, the more is expected of it and the less its violations count.
+    """
+    member, merit = best_member(p, pool, g)
+    if member < 0:
+        return np.inf
+    visits = pool.visits[g]
+    value = p.goal[0] * pool.merit[g, member, 0] + p.goal[1] * pool.merit[g, member, 1]
+    if merit > value:
+        merit = min(merit, value * (1.0 + 0.1 * visits))
+    return merit * (1.0 - optimism / np.sqrt(1.0 + visits))
+
+
+@compiled
+def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
+    """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
+    stages = pool.grids[g, 2]
+    replicas = p.replicas[pool.grids[g, 0]]
+    sort_pipelines(group, replicas, stages)
+    mark = fingerprint(layers, group, stages, replicas * stages)
+    for e in range(pool.size[g]):
+        if pool.mark[g, e] == mark:
+            return False
+    chosen = pool.size[g]
+    if chosen < pool.mark.shape[1]:
+        pool.size[g] += 1
+    else:
+        worst = -1.0
+        for e in range(pool.size[g]):
+            merit = merit_of(p, pool.merit[g, e])
+            if merit > worst:
+                chosen, worst = e, merit
+        fresh = np.array([time, energy, excess])
+        if merit_of(p, fresh) >= worst:
+            return False
+    pool.mark[g, chosen] = mark
+    pool.merit[g, chosen, 0] = time
+    pool.merit[g, chosen, 1] = energy
+    pool.merit[g, chosen, 2] = excess
+    for s in range(stages):
+        pool.layers[g, chosen, s] = layers[s]
+    for slot in range(replicas * stages):
+        pool.groups[g, chosen, slot] = group[slot]
+    return True

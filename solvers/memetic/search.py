@@ -1,0 +1,276 @@
+"""The search loop, compiled: choose a grid, breed a plan for it, improve it, take it into the population.
+
+It stops after any number of evaluations and goes on where it was, so Python can look at the clock between.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from instances.tables import Floats, Ints
+from solvers.compiled import compiled
+from solvers.kernel.full import cap_excess
+from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GUIDE, PENALTY, TIME_CAP, TIME_WEIGHT, Packed
+from solvers.kernel.state import ENERGY, EXCESS, SCORE, TIME, State, load
+from solvers.memetic.anneal import anneal
+from solvers.memetic.construct import chain_placement, random_placement, uniform_plan
+from solvers.memetic.descent import descend
+from solvers.memetic.inherit import fill_holes, inherit_layers, inherit_rows, ruin
+from solvers.memetic.layer_fit import fit_layers
+from solvers.memetic.parameters import Settings
+from solvers.memetic.pool import Pool, admit, best_member, promise_of
+from solvers.memetic.randomness import Words, below, uniform
+from solvers.memetic.record import Record, offer
+
+PASS, CURSOR, NICHE, STEPS = range(4)
+"""Entries of `Search.control`: starts made for each grid, grid whose turn is next, grid in work, proposals left."""
+
+
+class Search(NamedTuple):
+    """All there is to a run; everything but `settings` is changed in place."""
+
+    p: Packed
+    state: State
+    spare: State
+    pool: Pool
+    record: Record
+    rng: Words
+    control: Ints  # [4]
+    heat: Floats  # [3] see `anneal`
+    settings: Settings
+
+
+@compiled
+def advance(search, limit):  # type: ignore[no-untyped-def]
+    """Search on until `limit` more plans were costed, or slightly more; returns their number."""
+    costed = 0
+    control, settings = search.control, search.settings
+    while costed < limit:
+        if control[PASS] < settings.starts:
+            costed += start_next(search)
+            continue
+        if control[STEPS] <= 0:
+            costed += breed(search)
+        steps = min(control[STEPS], limit - costed)
+        if steps <= 0:
+            break
+        costed += anneal(
+            search.p,
+            search.state,
+            search.spare,
+            search.rng,
+            search.record,
+            search.heat,
+            steps,
+            (settings.focus, settings.structural),
+        )
+        control[STEPS] -= steps
+        if control[STEPS] <= 0:
+            costed += finish(search, limit - costed)
+    return costed
+
+
+@compiled
+def start_next(search):  # type: ignore[no-untyped-def]
+    """The next constructive start: first the uniform plan of every grid, then chains."""
+    p, st, control = search.p, search.state, search.control
+    g = control[CURSOR]
+    r_index, b, stages = search.pool.grids[g]
+    costed = 1
+    if control[PASS] == 0:
+        uniform_plan(p, r_index, stages, st.layers, st.group)
+    else:
+        chain_placement(p, search.rng, r_index, b, stages, st.group)
+        costed += fit_layers(p, r_index, b, stages, st.layers, st.group)
+    load(p, st, r_index, b, stages)
+    settle(search, g)
+    control[CURSOR] += 1
+    if control[CURSOR] == len(search.pool.grids):
+        control[CURSOR] = 0
+        control[PASS] += 1
+    return costed
+
+
+@compiled
+def settle(search, g):  # type: ignore[no-untyped-def]
+    """Offer the current plan to record and population."""
+    p, st = search.p, search.state
+    r_index, b, stages = search.pool.grids[g]
+    time, energy = st.result[TIME], st.result[ENERGY]
+    hard = max(0.0, st.result[EXCESS] - cap_excess(p, time, energy))
+    if st.result[EXCESS] == 0.0:
+        offer(p, search.record, r_index, b, stages, st.layers, st.group)
+    admit(p, search.pool, g, st.layers, st.group, time, energy, hard)
+
+
+@compiled
+def choose_niche(search):  # type: ignore[no-untyped-def]
+    """The grid whose best plan, allowing for what little work went into it, looks best under random noise."""
+    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
+    if uniform(rng) < settings.anywhere:
+        return below(rng, len(pool.grids))
+    noise = (0.0, 0.01, 0.05, 0.2)[below(rng, 4)]
+    chosen = 0
+    least = np.inf
+    for g in range(len(pool.grids)):
+        promise = promise_of(p, pool, g, settings.optimism)
+        promise *= 1.0 - noise * np.log(1.0 - uniform(rng))
+        if promise < least:
+            chosen, least = g, promise
+    return chosen
+
+
+@compiled
+def choose_mate(search, g):  # type: ignore[no-untyped-def]
+    """A niche near g to inherit from: the best of three random ones, or g itself."""
+    p, pool, rng = search.p, search.pool, search.rng
+    chosen = g
+    least = np.inf
+    for _ in range(3):
+        other = below(rng, len(pool.grids))
+        _, merit = best_member(p, pool, other)
+        distance = abs(pool.grids[g, 0] - pool.grids[other, 0]) + abs(pool.grids[g, 2] - pool.grids[other, 2])
+        merit *= 1.0 + 0.1 * distance
+        if merit < least:
+            chosen, least = other, merit
+    return chosen
+
+
+@compiled
+def draw_goal(search):  # type: ignore[no-untyped-def]
+    """For a front: turn to a random stretch of it, by weights or by a cap that only a new point keeps."""
+    p, rng, record = search.p, search.rng, search.record
+    goal = p.goal
+    goal[PENALTY] = (2.0, 10.0, 50.0, 300.0)[below(rng, 4)]
+    goal[GUIDE] = search.settings.guide * uniform(rng)
+    if record.count[2] == 0:
+        return
+    goal[TIME_CAP] = goal[ENERGY_CAP] = np.inf
+    count = record.count[0]
+    if count == 0:
+        goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 1.0, 0.0
+        return
+    low, high = record.point[0], record.point[count - 1]
+    u = uniform(rng)
+    if count > 1 and u < 0.5:
+        i = below(rng, count - 1)
+        if u < 0.25:
+            goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 0.0, 1.0
+            goal[TIME_CAP] = record.point[i + 1, 0] * (1.0 - 1e-9)
+        else:
+            goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 1.0, 0.0
+            goal[ENERGY_CAP] = record.point[i, 1] * (1.0 - 1e-9)
+        return
+    weight = uniform(rng)
+    if u > 0.9:
+        weight = float(below(rng, 2))
+    goal[TIME_WEIGHT] = weight / max(high[0] - low[0], 1e-9 * high[0])
+    goal[ENERGY_WEIGHT] = (1.0 - weight) / max(low[1] - high[1], 1e-9 * low[1])
+
+
+@compiled
+def breed(search):  # type: ignore[no-untyped-def]
+    """Make the next plan to improve and load it; returns the plans costed."""
+    p, st, pool, rng, settings = search.p, search.state, search.pool, search.rng, search.settings
+    draw_goal(search)
+    g = choose_niche(search)
+    search.control[NICHE] = g
+    r_index, b, stages = pool.grids[g]
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    total = p.gradient.shape[1] - 1
+    costed = 1
+    hot = settings.hot
+    u = uniform(rng)
+    fit = settings.layer_fit
+    if u < settings.fresh or pool.size[g] == 0:
+        if uniform(rng) < 0.3:
+            random_placement(p, rng, st.group)
+        else:
+            chain_placement(p, rng, r_index, b, stages, st.group)
+        if not fit:
+            inherit_layers(rng, st.layers, -1, total, stages, st.layers)
+    else:
+        hot = settings.warm
+        left = p.counts.copy()
+        own = below(rng, pool.size[g])
+        if uniform(rng) < 0.5:
+            own, _ = best_member(p, pool, g)
+        if u < settings.fresh + settings.transplant:
+            mate = choose_mate(search, g)
+            other, _ = best_member(p, pool, mate)
+            if other < 0:
+                mate, other = g, own
+            rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
+            inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, st.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[mate, other], theirs, total, stages, st.layers)
+            fit = fit and (theirs != stages or uniform(rng) < 0.5)
+        elif u < settings.fresh + settings.transplant + settings.crossover:
+            mate = g if uniform(rng) < 0.6 else choose_mate(search, g)
+            other = below(rng, max(1, pool.size[mate]))
+            if pool.size[mate] == 0:
+                mate, other = g, own
+            rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
+            if replicas > 1:
+                cut = 1 + below(rng, replicas - 1)
+                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, st.group, stages, 0, cut, left)
+                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, st.group, stages, cut, replicas, left)
+            else:
+                cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, st.group, stages, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, st.layers)
+            fit = fit and uniform(rng) < 0.5
+        else:
+            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, st.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, st.layers)
+            fit = False
+        fill_holes(p, rng, r_index, b, stages, st.group, left)
+        if u >= settings.fresh + settings.transplant + settings.crossover and uniform(rng) < 0.5:
+            ruin(rng, st.group, slots, 1 + below(rng, max(1, slots // 8)))
+    if fit:
+        costed += fit_layers(p, r_index, b, stages, st.layers, st.group)
+    load(p, st, r_index, b, stages)
+
+    length = settings.length * slots * (1.0 + settings.growth * pool.visits[g])
+    length = min(length, settings.longest * slots)
+    pool.visits[g] += 1
+    steps = max(1.0, length) if settings.anneal else 1.0
+    start = hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
+    search.heat[0] = start * st.result[SCORE]
+    search.heat[1] = (settings.cold / start) ** (1.0 / steps)
+    search.heat[2] = 0.0
+    search.control[STEPS] = int(steps)
+    return costed
+
+
+@compiled
+def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: ignore[no-untyped-def]
+    """Child of two single pipelines: the head of one, then the mate's GPUs in their order."""
+    cut = below(rng, stages + 1)
+    for s in range(stages):
+        group[s] = -1
+        if s < cut:
+            group[s] = parent[s]
+            left[parent[s]] -= 1
+    s = cut
+    for z in range(theirs):
+        if s < stages and left[mate[z]] > 0:
+            group[s] = mate[z]
+            left[mate[z]] -= 1
+            s += 1
+
+
+@compiled
+def finish(search, limit):  # type: ignore[no-untyped-def]
+    """Walk to a local optimum and take the plan into the population; returns the plans costed."""
+    costed = 0
+    search.p.goal[PENALTY] = 300.0
+    g = search.control[NICHE]
+    r_index, b, stages = search.pool.grids[g]
+    load(search.p, search.state, r_index, b, stages)
+    if search.settings.descent:
+        most = 60 * len(search.state.group)
+        costed = descend(search.p, search.state, search.rng, search.record, min(limit, most), True)
+    settle(search, g)
+    return costed
