@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from instances.instance import Instance
 from instances.plan import Plan
 from instances.seeds import stream
@@ -26,7 +28,7 @@ def random_plan(instance: Instance, seed: int) -> Plan:
     gpus.sort(key=lambda _: draw.random())
     cuts = sorted(range(1, instance.model.layers), key=lambda _: draw.random())[: grid.stages - 1]
     ends = [0, *sorted(cuts), instance.model.layers]
-    layers = [end - start for start, end in zip(ends, ends[1:], strict=False)]
+    layers = [end - start for start, end in pairwise(ends)]
     rows = [gpus[r * grid.stages : (r + 1) * grid.stages] for r in range(grid.replicas)]
     return Plan.from_groups(grid.micro_batch, layers, rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from math import fsum
 
 import pytest
@@ -262,7 +263,7 @@ def test_energy_is_idle_power_all_the_time_and_the_rest_while_busy(seed: int) ->
         links = [
             count * message * (rates.per_byte[k][j] + rates.per_byte[j][k])
             for row in plan.groups
-            for k, j in zip(row, row[1:], strict=False)
+            for k, j in pairwise(row)
         ]
         gradients = [
             2 * gradient_bytes(instance, plan, stage) / plan.replicas * rates.per_byte[row[stage]][other[stage]]
