@@ -1,0 +1,39 @@
+"""CP-SAT: proves optima and bounds by OR-Tools models of parts of grids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.exact.run import solve_exactly
+from solvers.exact.start import check_start
+from solvers.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class CpSat:
+    """Whole numbers inside, rounded the safe way; every plan is valued by the referee.
+
+    Options: `start` names the solver whose plan is the first cut-off: memetic, megatron or none.
+    """
+
+    start: str = "memetic"
+
+    name: ClassVar[str] = "cpsat"
+    summary: ClassVar[str] = "CP-SAT on the parts of each grid that bounds leave open"
+    proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
+    random: ClassVar[bool] = False
+    fronts: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = True
+    isolated: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_start(self.start)
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """Prove the optimum, or the best bound that the budget allows."""
+        from solvers.exact.sat.model import SatModel  # OR-Tools loads late
+
+        return solve_exactly(problem, budget, monitor, SatModel(budget.threads, budget.seed), self.start)

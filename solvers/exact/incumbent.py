@@ -1,0 +1,54 @@
+"""The best plan known, valued by the referee, and what every claimed bound is held against."""
+
+from __future__ import annotations
+
+import math
+
+from instances.plan import Plan
+from instances.tables import Grid
+from solvers.base import Monitor, Problem
+from solvers.clock import Clock
+from solvers.exact.model import Contradiction
+
+CLOSING = 5e-7
+"""Relative gap at which a part counts as closed: half of what `optimal` may leave (SPEC 1.6)."""
+AGREEMENT = 1e-9
+"""Relative room for rounding before a bound above a plan's value is a contradiction."""
+
+
+class Incumbent:
+    """The best plan and, for each grid, the best value known."""
+
+    def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
+        self._problem, self._clock, self._monitor = problem, clock, monitor
+        self._by_grid: dict[Grid, float] = {}
+        self.plan: Plan | None = None
+        self.value = math.inf
+
+    def offer(self, plan: Plan) -> float | None:
+        """Let the referee value a plan and keep it if it is the best; its value, None if it is infeasible."""
+        self._clock.evaluations += 1
+        value = self._problem.value(plan)
+        if value is None:
+            return None
+        grid = Grid(plan.replicas, plan.stages, plan.micro_batch)
+        self._by_grid[grid] = min(value, self._by_grid.get(grid, math.inf))
+        if value < self.value:
+            self.plan, self.value = plan, value
+            self._clock.note(value)
+            self._monitor.on_plan(plan)
+        return value
+
+    @property
+    def target(self) -> float:
+        """Only plans below this would matter."""
+        return self.value * (1 - CLOSING) if self.value < math.inf else math.inf
+
+    def check(self, grid: Grid, bound: float, source: str) -> None:
+        """Contradiction if the bound claimed for a grid is above the value of a plan known on it."""
+        known = self._by_grid.get(grid, math.inf)
+        if bound > known * (1 + AGREEMENT):
+            raise Contradiction(
+                f"{source} claims a bound of {bound!r} for {grid.replicas} pipelines of {grid.stages} stages with "
+                f"micro-batches of {grid.micro_batch}, but the referee values a plan there at {known!r}"
+            )

@@ -1,0 +1,195 @@
+"""The search over all parts of all grids, lowest bound first; it knows the global bound at any time."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from typing import Any
+
+from solvers.base import Monitor, Outcome, Problem, Status
+from solvers.bounds import GridBound
+from solvers.clock import Clock
+from solvers.exact.costs import GridCosts
+from solvers.exact.incumbent import Incumbent
+from solvers.exact.model import Answer, Claim, Contradiction, Model
+from solvers.exact.part import Part
+from solvers.exact.records import GridRecord
+from solvers.exact.relaxation import tighten_part
+from solvers.exact.splitting import split_part
+
+STEPS_WHOLE, STEPS_SPLIT, STEPS_FINAL = 100, 15, 120
+"""Pricing steps for a whole grid, for a part of it, and before a model is built."""
+STEPS_WORK = 3e8
+"""Additions that one round of pricing may take, about a third of a second: the clock is looked at in between."""
+FIRST_SLICE_S = 10.0
+"""Seconds of a part's first model; doubled each time they run out, so that one part cannot starve the rest."""
+CLOSING_S = 0.1
+"""Seconds kept for coming back in time."""
+REPORT_EVERY_S = 1.0
+OPTIMAL_GAP = 1e-6
+"""Largest certified gap that may be called optimal (SPEC 1.6)."""
+
+
+class Search:
+    """One run over the grids with their cheap bounds. Offer its `incumbent` plans to start from, then `run` it."""
+
+    def __init__(
+        self, problem: Problem, bounds: list[GridBound], model: Model, clock: Clock, monitor: Monitor
+    ) -> None:
+        self._problem, self._model, self._clock, self._monitor = problem, model, clock, monitor
+        self.incumbent = Incumbent(problem, clock, monitor)
+        self._records = {bound.grid: GridRecord(bound) for bound in bounds}
+        self._order = itertools.count()
+        # A grid is opened when its turn comes; until then its cheap bound stands for it.
+        self._queue: list[tuple[float, int, Part | GridRecord]] = []
+        for record in self._records.values():
+            if record.cheap.value is not None:
+                self._push(record.cheap.value, record)
+        self._closed = math.inf  # least bound of all that is closed
+        self._bound = -math.inf
+        self._reported_s = -math.inf
+        self.report()
+
+    def run(self) -> Outcome:
+        """Go on until everything is closed or the budget ends."""
+        incumbent = self.incumbent
+        for grid, record in self._records.items():
+            incumbent.check(grid, math.inf if record.cheap.value is None else record.cheap.value, "the cheap bound")
+        while self._queue and self._queue[0][0] < incumbent.target and not self._late:
+            bound, _, item = heapq.heappop(self._queue)
+            grid = item.cheap.grid if isinstance(item, GridRecord) else item.costs.bound.grid
+            record, before = self._records[grid], self._clock.seconds
+            if isinstance(item, GridRecord):
+                self._open(record)
+            elif item.final:
+                self._solve(item, record)
+            else:
+                self._split(item, record)
+            record.seconds += self._clock.seconds - before
+            self.report()
+        return self._outcome(done=not self._queue or self._queue[0][0] >= incumbent.target)
+
+    def report(self) -> None:
+        """Tell the monitor of a better bound, and now and then of the figures behind it."""
+        bound = self._global_bound()
+        if bound is not None and bound > self._bound:
+            self._bound = bound
+            self._monitor.on_bound(bound)
+        if self._clock.seconds - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = self._clock.seconds
+            self._monitor.on_details(self._details())
+
+    @property
+    def _late(self) -> bool:
+        return self._clock.expired or (self._clock.left is not None and self._clock.left <= CLOSING_S)
+
+    def _push(self, bound: float, item: Part | GridRecord) -> None:
+        heapq.heappush(self._queue, (bound, next(self._order), item))
+
+    def _open(self, record: GridRecord) -> None:
+        record.started = True
+        record.open_parts = record.parts = 1
+        part = Part.whole(GridCosts(self._problem.tables, self._problem.goal, record.cheap))
+        self._tighten(part, record, STEPS_WHOLE)
+
+    def _split(self, part: Part, record: GridRecord) -> None:
+        kids = split_part(part)
+        record.parts += len(kids) - 1
+        record.open_parts += len(kids) - 1
+        for kid in kids:
+            self._tighten(kid, record, STEPS_FINAL if kid.final else STEPS_SPLIT)
+
+    def _tighten(self, part: Part, record: GridRecord, steps: int) -> None:
+        groups, layers, stages = len(part.costs.tables.counts), part.costs.tables.layers, part.costs.stages
+        work = stages * groups * layers * (groups + part.costs.width / 2)
+        steps = max(1, min(steps, int(STEPS_WORK / work)))
+        target = self.incumbent.target
+        alive = tighten_part(part, target, steps, lambda plan: self._offer(plan, part.value, "the relaxation"))
+        if alive and part.value < self.incumbent.target:
+            self._push(part.value, part)
+        else:
+            self._close(part, record, part.value if alive else max(part.value, target))
+
+    def _close(self, part: Part, record: GridRecord, bound: float) -> None:
+        record.close_part(bound)
+        self._closed = min(self._closed, bound)
+        self.incumbent.check(part.costs.bound.grid, record.closed_bound, "a closed part") if not record.open_parts else None
+
+    def _solve(self, part: Part, record: GridRecord) -> None:
+        left = None if self._clock.left is None else self._clock.left - CLOSING_S
+        slice_s = FIRST_SLICE_S * 2**part.attempts
+        target = self.incumbent.target
+        answer = self._model.solve(part, target, slice_s if left is None else min(slice_s, left))
+        record.add(answer)
+        if answer.bound is not None:
+            part.value = max(part.value, min(answer.bound, target))
+        if answer.plan is not None:
+            self._take(part, answer)
+        if answer.claim is Claim.NONE:
+            self._close(part, record, max(part.value, target))
+        elif part.value >= self.incumbent.target:
+            self._close(part, record, part.value)
+        else:
+            if answer.claim is Claim.STOPPED:
+                part.attempts += 1
+            self._push(part.value, part)
+
+    def _take(self, part: Part, answer: Answer) -> None:
+        """Let the referee judge a model's plan, and forbid it so that the next answer is another."""
+        plan = answer.plan
+        assert plan is not None
+        value = self._offer(plan, part.value, "the model")
+        if value is None:
+            # Costs rounded down can let a plan slip over a cap; over anything else they cannot.
+            from instances.violations import violations
+
+            reasons = violations(self._problem.instance, plan)
+            if reasons:
+                raise Contradiction(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
+        part.forbidden.append(plan)
+
+    def _offer(self, plan: Any, bound: float, source: str) -> float | None:
+        value = self.incumbent.offer(plan)
+        if value is not None and value < bound * (1 - 1e-9):
+            raise Contradiction(
+                f"{source} claims a bound of {bound!r}, but the referee values its own plan at {value!r}"
+            )
+        return value
+
+    def _global_bound(self) -> float | None:
+        """Least over all that is open and all that is closed; None if there is nothing."""
+        bound = min(self._closed, self._queue[0][0] if self._queue else math.inf, self.incumbent.value)
+        return bound if bound < math.inf else None
+
+    def _details(self) -> dict[str, Any]:
+        for record in self._records.values():
+            record.open_bound = math.inf
+        for bound, _, item in self._queue:
+            if isinstance(item, Part):
+                record = self._records[item.costs.bound.grid]
+                record.open_bound = min(record.open_bound, bound)
+        target = self.incumbent.target
+        return {
+            "grids": [record.as_json(target) for record in self._records.values()],
+            "solver_versions": self._model.versions(),
+        }
+
+    def _outcome(self, done: bool) -> Outcome:
+        plan, value, bound = self.incumbent.plan, self.incumbent.value, self._global_bound()
+        if plan is None:
+            status = Status.INFEASIBLE if done else Status.UNKNOWN
+        else:
+            assert bound is not None
+            proven = done and (value - bound) / value <= OPTIMAL_GAP
+            status = Status.OPTIMAL if proven else Status.FEASIBLE
+        return Outcome(
+            status,
+            plan,
+            bound=bound,
+            evaluations=self._clock.evaluations,
+            trace=tuple(self._clock.trace),
+            limit_reached=not done,
+            details=self._details(),
+            compile_s=self._clock.excluded,
+        )
