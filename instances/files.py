@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from instances.errors import InputError
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
+
+_LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def read_instance(path: str | Path) -> Instance:
@@ -100,11 +103,13 @@ def read_json(path: str | Path) -> Any:
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
     try:
-        return json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
+        data = json.loads(text, object_pairs_hook=_no_repeats)
     except RecursionError:
         raise InputError(f"{path}: is nested too deeply") from None
     except ValueError as error:
         raise InputError(f"{path}: is not valid JSON: {error}") from None
+    _refuse_no_numbers(data, str(path))
+    return data
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -138,7 +143,9 @@ def first_problem(error: ValidationError) -> str:
     elif problem["type"] == "extra_forbidden":
         reason = "unknown key"
     else:
-        reason = problem["msg"][:1].lower() + problem["msg"][1:]
+        limit = next((key for key in _LIMITS if key in problem.get("ctx", {})), None)
+        reason = f"must be {_LIMITS[limit]} {problem['ctx'][limit]:g}" if limit else problem["msg"]
+        reason = reason[:1].lower() + reason[1:]
         found = repr(problem.get("input"))
         if problem["type"] != "missing" and len(found) <= 60:
             reason += f", found {found}"
@@ -158,10 +165,24 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 
 def _encode(data: Any, source: str) -> str:
+    _refuse_no_numbers(data, source)
     try:
-        return json.dumps(data, allow_nan=False)
-    except ValueError:
-        raise InputError(f"{source}: holds a number that is infinite or not a number") from None
+        return json.dumps(data)
+    except RecursionError:
+        raise InputError(f"{source}: is nested too deeply") from None
+
+
+def _refuse_no_numbers(data: Any, source: str) -> None:
+    """InputError names the first NaN or infinity, which Python's JSON takes and JSON does not."""
+    left: list[tuple[str, Any]] = [("", data)]
+    while left:
+        field, value = left.pop()
+        if isinstance(value, float) and not isfinite(value):
+            raise InputError(f"{source}: {field}: is {'not a number' if isnan(value) else 'infinite'}")
+        if isinstance(value, dict):
+            left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
+        elif isinstance(value, list):
+            left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -173,7 +194,3 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise ValueError(f"the key {key!r} is repeated")
             seen.add(key)
     return result
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number")

@@ -19,7 +19,7 @@ COST_MODEL_VERSION = 1
 """Rises whenever a value of the cost model changes; results of different versions are never combined."""
 
 # The outer limits keep every sum and product of the cost model far from overflow and underflow.
-Positive = Annotated[float, Field(gt=0, ge=1e-30, le=1e30, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1e-30, le=1e30, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$", max_length=200)]
