@@ -88,7 +88,9 @@ def summary_table(runs: pd.DataFrame) -> pd.DataFrame:
     Runs that failed stay in the count; medians are over the runs that have a plan.
     """
     rows = []
-    for key, group in runs.groupby(BY, sort=False):
+    order = {name: list(dict.fromkeys(runs[name])) for name in BY}
+    places = runs[BY].apply(lambda column: column.map(order[column.name].index))
+    for key, group in runs.loc[places.sort_values(BY, kind="stable").index].groupby(BY, sort=False):
         solved = group[group["status"].isin(SOLVED)]
         rows.append(
             {
