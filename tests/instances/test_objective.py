@@ -47,7 +47,7 @@ def test_every_form_is_read(text: str, objective: Objective) -> None:
     ],
 )
 def test_anything_else_is_refused_by_name(text: str) -> None:
-    with pytest.raises(InputError, match="^objective ") as caught:
+    with pytest.raises(InputError, match=r"^objective ") as caught:
         parse_objective(text)
     assert repr(text) in str(caught.value)
 
