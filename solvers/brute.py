@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from instances.objective import CAP_SLACK
 from instances.plan import Plan
 from instances.tables import Grid, Ints, Tables
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
 from solvers.clock import Clock
+from solvers.front import Front
 from solvers.registry import register
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Brute:
             status,
             plan=plans[0] if found and not front else None,
             bound=problem.value(plans[0]) if complete and found and not front else None,
-            front=tuple(plans) if front else None,
+            front=plans if front else None,
             evaluations=clock.evaluations,
             trace=tuple(clock.trace),
             limit_reached=not complete,
@@ -76,7 +76,8 @@ class _Search:
     def __init__(self, problem: Problem, arrays: KernelTables) -> None:
         self._problem = problem
         self._arrays = arrays
-        self._kept: list[tuple[float, float, Plan]] = []
+        self._best_plan: Plan | None = None
+        self._front = Front()
         self._best = np.array([np.inf])
 
     def warm_up(self) -> None:
@@ -113,37 +114,29 @@ class _Search:
                 )
                 clock.evaluations += int(state[1])
                 for row in range(kept):
-                    plan = Plan.from_groups(
-                        grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages)
-                    )
+                    plan = Plan.from_groups(grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages))
                     self._keep(float(room[row, 0]), float(room[row, 1]), plan, clock, monitor)
         return True
 
     def _keep(self, time_s: float, energy: float, plan: Plan, clock: Clock, monitor: Monitor) -> None:
         if not self._problem.goal.front:
-            self._kept = [(time_s, energy, plan)]
+            self._best_plan = plan
             clock.note(float(self._best[0]))
             monitor.on_plan(plan)
-            return
-        slack = 1 + CAP_SLACK
-        if any(t <= time_s * slack and e <= energy * slack for t, e, _ in self._kept):
-            return
-        self._kept = [
-            kept for kept in self._kept if not (time_s <= kept[0] * slack and energy <= kept[1] * slack)
-        ]
-        self._kept.append((time_s, energy, plan))
+        elif self._front.add(time_s, energy, plan):
+            monitor.on_plan(plan)
 
-    def plans(self) -> list[Plan]:
+    def plans(self) -> tuple[Plan, ...]:
         """What was kept, by rising time."""
-        return [plan for _, _, plan in sorted(self._kept, key=lambda kept: kept[:2])]
+        if self._problem.goal.front:
+            return self._front.plans()
+        return () if self._best_plan is None else (self._best_plan,)
 
 
 def splits(tables: Tables, grid: Grid) -> Iterator[Ints]:
     """All ways to split the layers over the stages of a grid such that some GPU fits each stage."""
     r, b = tables.indices(grid)
-    most = [
-        int(tables.fits[r, b, :, int(s == 0), int(s == grid.stages - 1)].max()) for s in range(grid.stages)
-    ]
+    most = [int(tables.fits[r, b, :, int(s == 0), int(s == grid.stages - 1)].max()) for s in range(grid.stages)]
     for cuts in combinations(range(1, tables.layers), grid.stages - 1):
         ends = np.array((0, *cuts, tables.layers), dtype=np.int64)
         layers = ends[1:] - ends[:-1]

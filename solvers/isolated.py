@@ -13,7 +13,10 @@ from enum import StrEnum
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from instances.evaluate import evaluate
+from instances.plan import Plan
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
+from solvers.front import Front
 from solvers.registry import make_solver
 
 GRACE_S = 1.0
@@ -56,6 +59,7 @@ class IsolatedRun:
         self._seconds = budget.seconds
         self._plan = problem.start
         self._value = problem.value(problem.start) if problem.start else None
+        self._front = Front()
         self._bound: float | None = None
         self._details: dict[str, Any] = {}
         self._called = time.monotonic()
@@ -114,11 +118,7 @@ class IsolatedRun:
             assert self._started is not None
             self._started += content
         elif kind == "plan":
-            value = self._problem.value(content)
-            if self._problem.goal.front or (
-                value is not None and (self._value is None or value < self._value)
-            ):
-                self._plan, self._value = content, value
+            self._take(content)
         elif kind == "bound":
             self._bound = content if self._bound is None else max(self._bound, content)
         elif kind == "details":
@@ -131,20 +131,29 @@ class IsolatedRun:
         elif kind == "memory":
             self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, content)
 
+    def _take(self, plan: Plan) -> None:
+        value = self._problem.value(plan)
+        if value is None:
+            return
+        if self._problem.goal.front:
+            evaluation = evaluate(self._problem.instance, plan)
+            self._front.add(evaluation.time_s, evaluation.energy_j, plan)
+        elif self._value is None or value < self._value:
+            self._plan, self._value = plan, value
+
     def _lost(self) -> None:
         self._process.join(5)
         code = self._process.exitcode
         if code == -signal.SIGKILL:  # nobody but the kernel, out of memory, kills our children like this
             self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, "killed, most likely for want of memory")
         else:
-            self._finish(
-                Outcome(Status.ERROR), Ended.CRASHED, None, f"the process ended with exit status {code}"
-            )
+            self._finish(Outcome(Status.ERROR), Ended.CRASHED, None, f"the process ended with exit status {code}")
 
     def _rescued(self) -> Outcome:
         """What was reported before the end."""
-        status = Status.FEASIBLE if self._plan else Status.UNKNOWN
-        return Outcome(status, self._plan, self._bound, details=self._details)
+        front = self._front.plans() or None
+        status = Status.FEASIBLE if self._plan or front else Status.UNKNOWN
+        return Outcome(status, self._plan, self._bound, front, details=self._details)
 
     def _finish(self, outcome: Outcome, ended: Ended, cpu_s: float | None, reason: str | None = None) -> None:
         wall = time.monotonic() - (self._started or self._called)
@@ -186,6 +195,7 @@ def _context() -> Any:
 def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     """The child: solve, report, end."""
     name, options, instance, goal, start, budget, from_call, called = task
+    os.dup2(2, 1)  # what a library prints must not mix with our answer on standard output
     os.setsid()  # so that Ctrl-C reaches the parent only, and a kill reaches all that we start
     threading.Thread(target=_follow_parent, daemon=True).start()
     lock = threading.Lock()

@@ -62,7 +62,9 @@ def problem_of(instance: Instance, objective: str, start: Plan | None = None) ->
     return Problem(instance, parse_objective(objective).goal(reference_of(instance)), start)
 
 
-def run(name: str, problem: Problem, budget: Budget = ENOUGH, heard: Heard | None = None) -> tuple[Outcome, Verdict]:
+def run(
+    name: str, problem: Problem, budget: Budget | None = None, heard: Heard | None = None
+) -> tuple[Outcome, Verdict]:
     """A solver's outcome and the referee's word on it: nothing may need correction."""
     outcome = make_solver(name).solve(problem, budget or enough(name), (heard or Heard()).monitor())
     verdict = judge(problem, outcome)
