@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import pandas as pd
+from math import isnan
 
 NOTHING = "n/a"
 
 
 def significant(value: float | None, digits: int = 4) -> str:
     """A number to so many significant digits, without an exponent where it is readable."""
-    if value is None or pd.isna(value):
+    if value is None or isnan(value):
         return NOTHING
     if value == 0:
         return "0"
@@ -23,7 +22,7 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 def percent(value: float | None, signed: bool = False) -> str:
     """A share in per cent; what is not zero is never printed as zero."""
-    if value is None or pd.isna(value):
+    if value is None or isnan(value):
         return NOTHING
     if value == 0:
         return "0 %"

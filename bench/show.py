@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def show_evaluation(answer: dict[str, Any]) -> None:
     """What a plan costs, and what each GPU does."""
-    console = Console(highlight=False)
+    console = _console()
     if not answer["feasible"]:
         for reason in answer["violations"]:
-            console.print(f"infeasible: {reason}", markup=False)
+            console.print(f"infeasible: {reason}")
         return
     shape = f"{answer['replicas']} x {answer['stages']} (pipelines x stages), micro-batch {answer['micro_batch']}"
     table = _plain(answer["instance"], ("", ""))
@@ -50,7 +50,7 @@ def show_evaluation(answer: dict[str, Any]) -> None:
 
 def show_result(result: dict[str, Any]) -> None:
     """The answer of a solver: status, value, bound and plan."""
-    console = Console(highlight=False)
+    console = _console()
     table = _plain(f"{result['solver']} on {result['instance']}", ("", ""))
     table.add_row("status", result["status"] + (f" ({result['reason']})" if result["reason"] else ""))
     table.add_row("ended", result["ended"])
@@ -102,7 +102,7 @@ def show_list(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         values = list(row.values())
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in values))
-    Console(highlight=False).print(table)
+    _console().print(table)
 
 
 def solver_rows() -> list[dict[str, Any]]:
@@ -139,6 +139,11 @@ def suite_rows() -> list[dict[str, Any]]:
     from bench.suite import shipped
 
     return [{"name": name, "summary": suite.summary} for name, suite in shipped().items()]
+
+
+def _console() -> Console:
+    # Names and units are printed as they are: "[s]" is seconds and not the markup for struck-out text.
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def _plain(title: str | None, columns: Sequence[str]) -> Table:
