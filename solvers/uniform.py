@@ -7,6 +7,7 @@ ranks hold the same stage.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from instances.evaluate import evaluate
 from instances.instance import Instance
@@ -22,17 +23,35 @@ def equal_layers(layers: int, stages: int) -> tuple[int, ...]:
     return tuple(share + (stage < remainder) for stage in range(stages))
 
 
+class Shape(NamedTuple):
+    """A grid of R pipelines of S stages and the micro-batch sizes that it allows, smallest first."""
+
+    replicas: int
+    stages: int
+    micro_batches: tuple[int, ...]
+
+
+def full_shapes(tables: Tables, used: int) -> Iterator[Shape]:
+    """All legal shapes with R*S = `used` exactly, few stages first."""
+    for stages in range(1, min(used, tables.layers) + 1):
+        replicas = used // stages
+        sizes = tuple(size for size in tables.micro_batches if tables.batch % (replicas * size) == 0)
+        if used % stages == 0 and sizes:
+            yield Shape(replicas, stages, sizes)
+
+
+def listed_gpus(instance: Instance) -> list[Gpu]:
+    """Every GPU, in the order of the file: the ranks of the usual launch."""
+    return [Gpu(k, index) for k, group in enumerate(instance.groups) for index in range(group.count)]
+
+
 def uniform_plans(instance: Instance, tables: Tables, used: int) -> Iterator[Plan]:
     """All uniform plans on the first `used` GPUs, feasible or not; few stages first, then small micro-batches."""
-    ranks = [Gpu(k, index) for k, group in enumerate(instance.groups) for index in range(group.count)]
-    for stages in range(1, min(used, tables.layers) + 1):
-        if used % stages:
-            continue
-        replicas = used // stages
+    ranks = listed_gpus(instance)
+    for replicas, stages, sizes in full_shapes(tables, used):
         rows = tuple(tuple(ranks[s * replicas + r] for s in range(stages)) for r in range(replicas))
-        for size in tables.micro_batches:
-            if tables.batch % (replicas * size) == 0:
-                yield Plan(size, equal_layers(tables.layers, stages), rows)
+        for size in sizes:
+            yield Plan(size, equal_layers(tables.layers, stages), rows)
 
 
 def best_uniform(instance: Instance, tables: Tables) -> tuple[Plan | None, int]:
