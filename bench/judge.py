@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from math import isfinite
 
 from instances.evaluate import Evaluation, evaluate
 from instances.objective import CAP_SLACK
@@ -41,6 +42,10 @@ def judge(problem: Problem, outcome: Outcome) -> Verdict:
     """Re-evaluate what a solver returned. A claim that the referee contradicts becomes an error that says so."""
     if outcome.status is Status.ERROR:
         return Verdict(Status.ERROR)
+    if outcome.bound is not None and not isfinite(outcome.bound):
+        return Verdict(Status.ERROR, reason=f"the solver claims the bound {outcome.bound!r}, which is no number")
+    if outcome.plan if problem.goal.front else outcome.front:
+        return Verdict(Status.ERROR, reason="the solver returned a plan for a front, or a front for a plan")
     if problem.goal.front:
         return _judge_front(problem, outcome)
     plan = outcome.plan
