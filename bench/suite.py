@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bench.record import Task
 from instances.errors import InputError
 from instances.family import generate
-from instances.files import first_problem, read_instance
+from instances.files import first_problem, read_instance, refuse_no_numbers
 from instances.instance import Instance
 from instances.objective import Reference, parse_objective
 from instances.rates import Rates
@@ -183,10 +183,9 @@ def _text(value: Scalar) -> str:
 def _parse(text: str, source: str) -> Suite:
     try:
         data: Mapping[str, Any] = tomllib.loads(text)
-        return Suite.model_validate_json(json.dumps(data, allow_nan=False, default=str))
+        refuse_no_numbers(data, source)
+        return Suite.model_validate_json(json.dumps(data, default=str))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: is not valid TOML: {error}") from None
     except ValidationError as error:
         raise InputError(f"{source}: {first_problem(error)}") from None
-    except ValueError:
-        raise InputError(f"{source}: holds a number that is infinite or not a number") from None

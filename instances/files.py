@@ -108,7 +108,7 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: is nested too deeply") from None
     except ValueError as error:
         raise InputError(f"{path}: is not valid JSON: {error}") from None
-    _refuse_no_numbers(data, str(path))
+    refuse_no_numbers(data, str(path))
     return data
 
 
@@ -131,6 +131,19 @@ def write_text(path: str | Path, text: str) -> None:
             raise
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def refuse_no_numbers(data: Any, source: str) -> None:
+    """InputError names the first NaN or infinity, which Python's JSON takes and JSON does not."""
+    left: list[tuple[str, Any]] = [("", data)]
+    while left:
+        field, value = left.pop()
+        if isinstance(value, float) and not isfinite(value):
+            raise InputError(f"{source}: {field}: is {'not a number' if isnan(value) else 'infinite'}")
+        if isinstance(value, dict):
+            left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
+        elif isinstance(value, list):
+            left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
 
 
 def first_problem(error: ValidationError) -> str:
@@ -165,24 +178,11 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 
 def _encode(data: Any, source: str) -> str:
-    _refuse_no_numbers(data, source)
+    refuse_no_numbers(data, source)
     try:
         return json.dumps(data)
     except RecursionError:
         raise InputError(f"{source}: is nested too deeply") from None
-
-
-def _refuse_no_numbers(data: Any, source: str) -> None:
-    """InputError names the first NaN or infinity, which Python's JSON takes and JSON does not."""
-    left: list[tuple[str, Any]] = [("", data)]
-    while left:
-        field, value = left.pop()
-        if isinstance(value, float) and not isfinite(value):
-            raise InputError(f"{source}: {field}: is {'not a number' if isnan(value) else 'infinite'}")
-        if isinstance(value, dict):
-            left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
-        elif isinstance(value, list):
-            left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
