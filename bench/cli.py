@@ -252,5 +252,28 @@ def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="D
     return DONE
 
 
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
+    resolve: Annotated[
+        bool, typer.Option("--resolve", help="Also solve what was proven again, by the other exact method.")
+    ] = False,
+    time_limit: Annotated[float, typer.Option(help="Wall seconds for each proof solved again.", metavar="S")] = 60.0,
+    as_json: Json = False,
+) -> int:
+    """Re-check every stored plan, value, bound and claim of optimality. Exit status 1 with the list if one is wrong."""
+    from bench.verifying import verify_folder
+
+    answer = verify_folder(folder, time_limit if resolve else None)
+    if as_json:
+        _print_json(answer)
+    else:
+        for finding in answer["findings"]:
+            _say(finding)
+        again = f", {answer['resolved']} of {answer['proofs']} proofs solved again" if resolve else ""
+        _say(f"{folder}: {answer['records']} records checked{again}: {len(answer['findings'])} findings")
+    return ANSWER_NO if answer["findings"] else DONE
+
+
 if __name__ == "__main__":
     main()
