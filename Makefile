@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-wide bench check lock wheel clean
+.PHONY: setup demo test test-wide bench check lock wheel hashes readme clean
 
 setup: $(VENV)/.ready
 
@@ -35,6 +35,14 @@ check: setup
 
 wheel: setup
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w dist .
+
+# The content hashes of the shipped suites' instances, after a family or a suite was changed on purpose.
+hashes: setup
+	$(BIN)/python -m bench.write_hashes
+
+# The tables in README.md, from the results that are kept in results/ and in bench/.
+readme: setup
+	$(BIN)/python -m bench.readme
 
 # One lock for every supported Python; needs uv (a maintainer's tool, not a user's).
 lock:

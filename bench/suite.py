@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bench.hashes import check_hash
 from bench.record import Task
 from instances.errors import InputError
 from instances.family import generate
@@ -104,17 +105,25 @@ def read_suite(name_or_path: str) -> tuple[Suite, Path]:
 
 def tasks_of(suite: Suite, folder: Path, source: str) -> list[Task]:
     """All runs of a suite, instance by instance. InputError names what does not exist or fit."""
-    seen: dict[str, str] = {}
     tasks: dict[str, Task] = {}
+    for entry, instance in entries_of(suite, folder, source):
+        for task in _tasks_on(suite, entry, instance, source):
+            tasks[task.key] = task
+    if not tasks:
+        raise InputError(f"{source}: no solver of the suite takes any of its instances")
+    return list(tasks.values())
+
+
+def entries_of(suite: Suite, folder: Path, source: str) -> Iterator[tuple[InstancesEntry, Instance]]:
+    """Every instance of a suite with its entry. InputError if its name is known with another content."""
+    seen: dict[str, str] = {}
     for entry in suite.instances:
         for instance in instances_of(entry, folder, source):
             if seen.setdefault(instance.name, instance.content_hash) != instance.content_hash:
                 raise InputError(f"{source}: instances: two different instances are called {instance.name}")
-            for task in _tasks_on(suite, entry, instance, source):
-                tasks[task.key] = task
-    if not tasks:
-        raise InputError(f"{source}: no solver of the suite takes any of its instances")
-    return list(tasks.values())
+            if entry.family is not None:
+                check_hash(instance, source)
+            yield entry, instance
 
 
 def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[Instance]:
