@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
-from instances.tables import Floats, Ints, Tables
+from instances.tables import Floats, Tables
 from solvers.bounds import GridBound, cheapest_partners
 
 Flags = NDArray[np.bool_]
+
+PAIR_ENTRIES = 500_000
+"""Most choices of a stage of two pipelines, over all stages, for which they are relaxed together."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,22 @@ class GridCosts:
         return found
 
     @cached_property
+    def pair_sync(self) -> Floats:
+        """Seconds of the gradient exchange between the two holders of each stage, [s, k, j, layers]; R = 2."""
+        tables, stages = self.tables, self.stages
+        found = np.zeros((stages, len(tables.counts), len(tables.counts), self.width))
+        for s in range(stages):
+            share = tables.gradient[int(s == 0), int(s == stages - 1), : self.width] / 2
+            one_way = tables.latency[:, :, None] + share / tables.bandwidth[:, :, None]
+            found[s] = 2 * np.maximum(one_way, one_way.transpose(1, 0, 2))
+        return found
+
+    @cached_property
+    def paired(self) -> bool:
+        """Whether two pipelines are relaxed together: it is worth it, and possible, for small pools."""
+        return self.replicas == 2 and self.stages * len(self.tables.counts) ** 2 * self.width <= PAIR_ENTRIES
+
+    @cached_property
     def idle_power(self) -> float:
         """Least idle power of all GPUs that the grid uses."""
         idle = np.sort(np.repeat(self.tables.idle, self.tables.counts))
@@ -142,33 +161,10 @@ class GridCosts:
         """All seconds that the slowest forward and backward step can take, rising."""
         kinds = (self.forward, self.send), (self.backward, self.send.T)
         forward, backward = (
-            np.unique(
-                np.concatenate([compute[0][stay[:-1].any(axis=0)], compute[1][stay[-1]], send[move.any(axis=0)]])
-            )
+            np.unique(np.concatenate([compute[0][stay[:-1].any(axis=0)], compute[1][stay[-1]], send[move.any(axis=0)]]))
             for compute, send in kinds
         )
         return forward, backward
 
     def _trimmed(self, table: Floats) -> Floats:
         return np.ascontiguousarray(table[self.position[1], :, :, : self.width].transpose(1, 0, 2))
-
-
-def least_by_stage(table: Floats, stay: Flags) -> Floats:
-    """[s] least entry of a [last, k, layers] table among what each stage may choose; infinite if nothing."""
-    last = np.zeros(len(stay), dtype=np.int64)
-    last[-1] = 1
-    found: Floats = np.where(stay, table[last], np.inf).min(axis=(1, 2))
-    return found
-
-
-def most_by_stage(table: Floats, stay: Flags) -> float:
-    """Largest entry of a [last, k, layers] table among what any stage may choose; minus infinity if nothing."""
-    last = np.zeros(len(stay), dtype=np.int64)
-    last[-1] = 1
-    return float(np.where(stay, table[last], -np.inf).max())
-
-
-def fewest_layers(stay: Flags) -> Ints:
-    """[s] fewest layers that each stage may hold."""
-    found: Ints = stay.any(axis=1).argmax(axis=1)
-    return found

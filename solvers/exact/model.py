@@ -47,5 +47,5 @@ class Model(Protocol):
         ...
 
 
-class Contradiction(RuntimeError):
+class Contradiction(RuntimeError):  # noqa: N818 - the word says it
     """Two claims that cannot both be true; the message names both. The run ends as an error."""

@@ -12,19 +12,41 @@ PATIENCE = 4
 
 
 @compiled
-def tighten(node, hop, stay, move, counts, layers, pipelines, constant, target, price, steps, groups_of, layers_of):  # type: ignore[no-untyped-def]
+def next_prices(price, excess, scale, target, bound):  # type: ignore[no-untyped-def]
+    """One step after Polyak: dearer where GPUs are used too often; False if there is nothing to change."""
+    square = 0.0
+    for k in range(len(price)):
+        if excess[k] < 0 and price[k] <= 0:
+            excess[k] = 0.0
+        square += excess[k] ** 2
+    if square == 0:
+        return False
+    # Without a target the next best thing is to hope for a little more than there is.
+    gap = target - bound if target < np.inf else 0.05 * abs(bound)
+    step = scale * max(gap, 1e-4 * abs(bound)) / square
+    for k in range(len(price)):
+        price[k] = max(0.0, price[k] + step * excess[k])
+    return True
+
+
+@compiled
+def tighten(  # type: ignore[no-untyped-def]
+    node, hop, stay, move, like_before, counts, layers, constant, target, price, steps, groups_of, layers_of
+):
     """Raise the bound by pricing scarce GPUs, then forbid what no plan below `target` can use.
 
-    Each of `pipelines` costs at least the cheapest path with prices; what is paid for the `counts` GPUs of
-    each group comes back. Subgradient steps after Polyak; `price` is replaced by the best prices found, and
-    `stay` and `move` lose what is ruled out.
+    Each pipeline (first index of `stay` and `move`) costs at least its cheapest path with prices; what is
+    paid for the `counts` GPUs of each group comes back. Subgradient steps after Polyak; `price` is replaced
+    by the best prices found, and `stay` and `move` lose what is ruled out. `like_before[r]` says that
+    pipeline r may choose the same as the one before.
 
     Returns
     -------
     The bound (infinite if there is no path), the number of choices dropped, and the cost without prices of
-    the cheapest traced path that uses no group too often, written to `groups_of` and `layers_of`.
+    the cheapest traced path of a single pipeline that uses no group too often, written to `groups_of` and
+    `layers_of`.
     """
-    stages, groups, _ = stay.shape
+    pipelines, stages, groups, _ = stay.shape
     ending = np.empty((stages, groups, layers + 1))
     onward = np.empty((stages, groups, layers + 1))
     best = -np.inf
@@ -32,17 +54,22 @@ def tighten(node, hop, stay, move, counts, layers, pipelines, constant, target, 
     best_path = np.inf
     path_groups = np.zeros(stages, dtype=np.int64)
     path_layers = np.zeros(stages, dtype=np.int64)
+    least = np.zeros(pipelines)
     scale = 1.0
     waited = 0
-    least = 0.0
     for _ in range(steps):
-        least = from_the_end(node, price, hop, stay, move, ending, onward)
-        if least == np.inf:
-            return np.inf, 0, best_path
-        paid = 0.0
-        for k in range(groups):
-            paid += price[k] * counts[k]
-        bound = constant + pipelines * least - paid
+        excess = -counts.astype(np.float64)
+        for r in range(pipelines):
+            if like_before[r]:
+                least[r] = least[r - 1]
+            else:
+                least[r] = from_the_end(node, price, hop, stay[r], move[r], ending, onward)
+                if least[r] == np.inf:
+                    return np.inf, 0, best_path
+                read_path(node, price, hop, stay[r], move[r], ending, onward, path_groups, path_layers)
+            for s in range(stages):
+                excess[path_groups[s]] += 1
+        bound = constant + least.sum() - (price * counts).sum()
         if best == -np.inf or bound > best + 1e-9 * abs(best):
             best = bound
             best_price[:] = price
@@ -54,40 +81,36 @@ def tighten(node, hop, stay, move, counts, layers, pipelines, constant, target, 
                 waited = 0
         if best > target or scale < 0.05:
             break
-        read_path(node, price, hop, stay, move, ending, onward, path_groups, path_layers)
-        excess = -counts.astype(np.float64)
-        for s in range(stages):
-            excess[path_groups[s]] += pipelines
-        if excess.max() <= 0:
-            cost = least
+        if pipelines == 1 and excess.max() <= 0:
+            cost = least[0]
             for s in range(stages):
                 cost -= price[path_groups[s]]
             if cost < best_path:
                 best_path = cost
                 groups_of[:] = path_groups
                 layers_of[:] = path_layers
-        square = 0.0
-        for k in range(groups):
-            if excess[k] < 0 and price[k] <= 0:
-                excess[k] = 0.0
-            square += excess[k] ** 2
-        if square == 0:
+        if not next_prices(price, excess, scale, target, bound):
             break
-        # Without a target the next best thing is to hope for a little more than there is.
-        gap = target - bound if target < np.inf else 0.05 * abs(bound)
-        step = scale * max(gap, 1e-4 * abs(bound)) / square
-        for k in range(groups):
-            price[k] = max(0.0, price[k] + step * excess[k])
     price[:] = best_price
+    if best > target or target == np.inf:
+        return best, 0, best_path
+    return best, _drop(node, hop, stay, move, counts, layers, target - constant, price, ending, onward), best_path
+
+
+@compiled
+def _drop(node, hop, stay, move, counts, layers, limit, price, ending, onward):  # type: ignore[no-untyped-def]
+    """Forbid every choice with which the pipelines would cost more than `limit` at these prices."""
+    pipelines, stages, groups, _ = stay.shape
+    starting = np.empty((stages, groups, layers + 1))
+    arriving = np.empty((stages, groups, layers + 1))
+    least = np.zeros(pipelines)
+    for r in range(pipelines):
+        least[r] = from_the_end(node, price, hop, stay[r], move[r], ending, onward)
+    room = limit + (price * counts).sum() - least.sum()
     dropped = 0
-    if best <= target and target < np.inf:
-        starting = np.empty((stages, groups, layers + 1))
-        arriving = np.empty((stages, groups, layers + 1))
-        least = from_the_end(node, price, hop, stay, move, ending, onward)
-        from_the_start(node, price, hop, stay, move, starting, arriving)
-        paid = 0.0
-        for k in range(groups):
-            paid += price[k] * counts[k]
-        limit = target - constant + paid - (pipelines - 1) * least
-        dropped = drop_above(limit, node, price, hop, stay, move, ending, onward, starting, arriving)
-    return best, dropped, best_path
+    for r in range(pipelines):
+        if r > 0 or pipelines > 1:
+            from_the_end(node, price, hop, stay[r], move[r], ending, onward)
+        from_the_start(node, price, hop, stay[r], move[r], starting, arriving)
+        dropped += drop_above(room + least[r], node, price, hop, stay[r], move[r], ending, onward, starting, arriving)
+    return dropped

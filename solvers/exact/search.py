@@ -7,11 +7,12 @@ import itertools
 import math
 from typing import Any
 
+from instances.violations import violations
 from solvers.base import Monitor, Outcome, Problem, Status
 from solvers.bounds import GridBound
 from solvers.clock import Clock
 from solvers.exact.costs import GridCosts
-from solvers.exact.incumbent import Incumbent
+from solvers.exact.incumbent import AGREEMENT, Incumbent
 from solvers.exact.model import Answer, Claim, Contradiction, Model
 from solvers.exact.part import Part
 from solvers.exact.records import GridRecord
@@ -34,9 +35,7 @@ OPTIMAL_GAP = 1e-6
 class Search:
     """One run over the grids with their cheap bounds. Offer its `incumbent` plans to start from, then `run` it."""
 
-    def __init__(
-        self, problem: Problem, bounds: list[GridBound], model: Model, clock: Clock, monitor: Monitor
-    ) -> None:
+    def __init__(self, problem: Problem, bounds: list[GridBound], model: Model, clock: Clock, monitor: Monitor) -> None:
         self._problem, self._model, self._clock, self._monitor = problem, model, clock, monitor
         self.incumbent = Incumbent(problem, clock, monitor)
         self._records = {bound.grid: GridRecord(bound) for bound in bounds}
@@ -57,7 +56,7 @@ class Search:
         for grid, record in self._records.items():
             incumbent.check(grid, math.inf if record.cheap.value is None else record.cheap.value, "the cheap bound")
         while self._queue and self._queue[0][0] < incumbent.target and not self._late:
-            bound, _, item = heapq.heappop(self._queue)
+            _, _, item = heapq.heappop(self._queue)
             grid = item.cheap.grid if isinstance(item, GridRecord) else item.costs.bound.grid
             record, before = self._records[grid], self._clock.seconds
             if isinstance(item, GridRecord):
@@ -102,10 +101,11 @@ class Search:
 
     def _tighten(self, part: Part, record: GridRecord, steps: int) -> None:
         groups, layers, stages = len(part.costs.tables.counts), part.costs.tables.layers, part.costs.stages
-        work = stages * groups * layers * (groups + part.costs.width / 2)
+        pairs = groups if part.costs.paired else 1
+        work = stages * pairs * groups * layers * (groups + part.costs.width / 2)
         steps = max(1, min(steps, int(STEPS_WORK / work)))
         target = self.incumbent.target
-        alive = tighten_part(part, target, steps, lambda plan: self._offer(plan, part.value, "the relaxation"))
+        alive = tighten_part(part, target, steps, self.incumbent.offer)
         if alive and part.value < self.incumbent.target:
             self._push(part.value, part)
         else:
@@ -114,7 +114,9 @@ class Search:
     def _close(self, part: Part, record: GridRecord, bound: float) -> None:
         record.close_part(bound)
         self._closed = min(self._closed, bound)
-        self.incumbent.check(part.costs.bound.grid, record.closed_bound, "a closed part") if not record.open_parts else None
+        self.incumbent.check(
+            part.costs.bound.grid, record.closed_bound, "a closed part"
+        ) if not record.open_parts else None
 
     def _solve(self, part: Part, record: GridRecord) -> None:
         left = None if self._clock.left is None else self._clock.left - CLOSING_S
@@ -139,23 +141,17 @@ class Search:
         """Let the referee judge a model's plan, and forbid it so that the next answer is another."""
         plan = answer.plan
         assert plan is not None
-        value = self._offer(plan, part.value, "the model")
+        value = self.incumbent.offer(plan)
         if value is None:
-            # Costs rounded down can let a plan slip over a cap; over anything else they cannot.
-            from instances.violations import violations
-
-            reasons = violations(self._problem.instance, plan)
+            # Costs and watts rounded down can let a plan slip over a cap; over anything else they cannot.
+            reasons = violations(self._problem.instance.model_copy(update={"sites": None}), plan)
             if reasons:
                 raise Contradiction(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
-        part.forbidden.append(plan)
-
-    def _offer(self, plan: Any, bound: float, source: str) -> float | None:
-        value = self.incumbent.offer(plan)
-        if value is not None and value < bound * (1 - 1e-9):
+        elif part.holds(plan) and value < part.value * (1 - AGREEMENT):
             raise Contradiction(
-                f"{source} claims a bound of {bound!r}, but the referee values its own plan at {value!r}"
+                f"the model claims a bound of {part.value!r}, but the referee values its own plan at {value!r}"
             )
-        return value
+        part.forbidden.append(plan)
 
     def _global_bound(self) -> float | None:
         """Least over all that is open and all that is closed; None if there is nothing."""

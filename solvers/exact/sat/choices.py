@@ -40,13 +40,15 @@ class Choices:
             for s in range(self.stages):
                 watch.check()
                 self.hold[r, s] = {
-                    (k, held): model.new_bool_var(f"hold_{r}_{s}_{k}_{held}") for k, held in _pairs(part.stay[s])
+                    (k, held): model.new_bool_var(f"hold_{r}_{s}_{k}_{held}") for k, held in _pairs(part.stay[r, s])
                 }
                 model.add_exactly_one(self.hold[r, s].values())
         for r in range(self.replicas):
             for s in range(self.stages - 1):
                 watch.check()
-                self.ride[r, s] = {(k, j): model.new_bool_var(f"ride_{r}_{s}_{k}_{j}") for k, j in _pairs(part.move[s])}
+                self.ride[r, s] = {
+                    (k, j): model.new_bool_var(f"ride_{r}_{s}_{k}_{j}") for k, j in _pairs(part.move[r, s])
+                }
                 self._join_stages(r, s)
         self._spend_layers()
         self._spend_gpus()
@@ -64,7 +66,8 @@ class Choices:
         if (s, k, held) not in self._holders:
             holder = self.model.new_bool_var(f"holder_{s}_{k}_{held}")
             for r in range(self.replicas):
-                self.model.add_implication(self.hold[r, s][k, held], holder)
+                if (k, held) in self.hold[r, s]:
+                    self.model.add_implication(self.hold[r, s][k, held], holder)
             self._holders[s, k, held] = holder
         return self._holders[s, k, held]
 
@@ -79,9 +82,7 @@ class Choices:
             for r in range(self.replicas)
         ]
         layers = [held for _, held in chosen[0]]
-        return Plan.from_groups(
-            self.part.costs.bound.grid.micro_batch, layers, [[k for k, _ in row] for row in chosen]
-        )
+        return Plan.from_groups(self.part.costs.bound.grid.micro_batch, layers, [[k for k, _ in row] for row in chosen])
 
     def _join_stages(self, r: int, s: int) -> None:
         """Flow: a pipeline leaves the group it is on and arrives at the group it goes to."""
@@ -104,7 +105,7 @@ class Choices:
                 sum(held * x for s in range(self.stages) for (_, held), x in self.hold[r, s].items()) == total
             )
         for s in range(self.stages):
-            for held in {held for _, held in self.hold[0, s]} if self.replicas > 1 else ():
+            for held in sorted({held for _, held in self.hold[0, s]}) if self.replicas > 1 else ():
                 with_count = [
                     [x for (_, count), x in self.hold[r, s].items() if count == held] for r in range(self.replicas)
                 ]
@@ -137,17 +138,17 @@ class Choices:
             self.model.add(sum(watts * x for watts, x in terms) <= WATTS_SCALE)
 
     def _order_pipelines(self) -> None:
-        """Pipelines are interchangeable: their first groups rise."""
+        """Pipelines that may choose the same are interchangeable: their first groups rise."""
         for r in range(self.replicas - 1):
+            if not self.part.alike(r, r + 1):
+                continue
             first, second = (sum(k * x for (k, _), x in self.hold[row, 0].items()) for row in (r, r + 1))
             self.model.add(first <= second)
 
     def _forbid(self, plan: Plan) -> None:
-        """Exclude a plan, in every order of its pipelines that the order above leaves."""
+        """Exclude a plan, in every order of its pipelines."""
         rows = sorted(plan.groups)
         for order in set(permutations(rows)) if len(rows) <= 6 else {tuple(rows)}:
-            if any(first[0] > second[0] for first, second in zip(order, order[1:], strict=False)):
-                continue
             keys = [(r, s, (k, plan.layers[s])) for r, row in enumerate(order) for s, k in enumerate(row)]
             if all(key in self.hold[r, s] for r, s, key in keys):
                 self.model.add_bool_or([self.hold[r, s][key].negated() for r, s, key in keys])

@@ -76,7 +76,7 @@ class Joules:
             if power not in by_power:
                 by_power[power] = self.seconds.row(units * power, most_s)
             most = floor(max(0.0, most_s - self.seconds.base) * units * power * (1 + 1e-9))
-            levels = []
+            levels: list[cp_model.IntVar] = []
             for number in range(min(int(tables.counts[k]), len(self.choices.hold))):
                 # used_k_i is 1 when at least i + 1 GPUs of group k are used; wait_k_i is what the (i + 1)th pays
                 used = model.new_bool_var(f"used_{k}_{number}")
@@ -108,7 +108,7 @@ class Joules:
                                 both[r, q, k, j] = model.new_bool_var(f"both_{s}_{r}_{q}_{k}_{j}")
                                 here, there = choices.on(r, s, k), choices.on(q, s, j)
                                 model.add(sum(here) + sum(there) <= 1 + both[r, q, k, j])
-            for held in np.flatnonzero(self.part.stay[s].any(axis=0)):
+            for held in np.flatnonzero(self.part.stay[0, s].any(axis=0)):
                 gradient = costs.tables.gradient[int(s == 0), int(s == costs.stages - 1), held]
                 share = 2 * float(gradient) / costs.replicas
                 terms = [(share * float(per_byte[k, j] + per_byte[j, k]), x) for (_, _, k, j), x in both.items()]
@@ -127,4 +127,3 @@ class Joules:
             for x in holds:
                 add_row(model, by_stage[s], rounded(cut, units)).only_enforce_if(x)
         return list(by_stage.values())
-

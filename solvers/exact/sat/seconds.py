@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
+from math import ceil, floor, inf
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from solvers.exact.costs import least_by_stage
 from solvers.exact.part import Part
-from solvers.exact.relaxation import single_steps, sync_seconds
+from solvers.exact.reach import least_by_stage
 from solvers.exact.sat.choices import Choices
 from solvers.exact.sat.scale import Terms, add_row, rounded
 
@@ -17,39 +16,37 @@ from solvers.exact.sat.scale import Terms, add_row, rounded
 class Seconds:
     """The terms of the time, not yet scaled; `row(units, most)` adds them to the model in some unit.
 
-    `base` (s) is in every plan's time: the cheapest choice of each stage and hop, the least slowest steps and
-    the least exchange. The terms are what a choice costs above it.
+    `base` (s) is in every plan's time: some pipeline's cheapest choice of each stage and hop, its least slowest
+    steps and the least exchange. The terms are what a choice costs above that.
     """
 
     def __init__(self, choices: Choices, part: Part) -> None:
         self.choices, self.part = choices, part
         costs, stages = part.costs, part.costs.stages
         compute = costs.forward + costs.backward
-        self._least_compute = least_by_stage(compute, part.stay)
-        self._least_hop = [float(costs.hop[flags].min()) for flags in part.move]
-        self._least_steps = part.low if costs.replicas == 1 else single_steps(part)
-        self._least_sync = sync_seconds(part)
-        self.base = (
-            float(self._least_compute.sum())
-            + sum(self._least_hop)
-            + costs.repeats * sum(self._least_steps)
-            + self._least_sync
-        )
+        self._least_sync = part.sync_low
+        self.bases: list[float] = []  # [r] s in the time of pipeline r and the exchange, whatever is chosen
         self.fills: list[Terms] = []  # [r] what the first micro-batch takes above the least
         for r in range(costs.replicas):
+            least_compute = least_by_stage(compute, part.stay[r])
+            least_hop = [float(costs.hop[flags].min()) for flags in part.move[r]]
+            steady = costs.repeats * float(part.low[r].sum())
+            self.bases.append(float(least_compute.sum()) + sum(least_hop) + steady + self._least_sync)
             terms: Terms = []
             for s in range(stages):
-                last = int(s == stages - 1)
-                least = float(self._least_compute[s])
+                last, least = int(s == stages - 1), float(least_compute[s])
                 terms += [(float(compute[last, k, n]) - least, x) for (k, n), x in choices.hold[r, s].items()]
                 if not last:
-                    terms += [
-                        (float(costs.hop[k, j]) - self._least_hop[s], x) for (k, j), x in choices.ride[r, s].items()
-                    ]
+                    hops = choices.ride[r, s].items()
+                    terms += [(float(costs.hop[k, j]) - least_hop[s], x) for (k, j), x in hops]
             self.fills.append(terms)
+        self.base = max(self.bases)
         # [r][direction] one list of terms for each stage and hop: what it does to the slowest step, M - 1 times
         self.paces: list[list[list[Terms]]] = [
-            [self._pace(r, table, send, least) for table, send, least in self._directions()]
+            [
+                self._pace(r, costs.forward, costs.send, float(part.low[r, 0])),
+                self._pace(r, costs.backward, costs.send.T, float(part.low[r, 1])),
+            ]
             for r in range(costs.replicas)
         ]
 
@@ -59,7 +56,7 @@ class Seconds:
         sums = [sum(cost for cost, _ in terms) for terms in [*self.fills, *paces]]
         if self.part.costs.replicas > 1:
             # In an exchange row every slot of a stage may stand for any group; costs are cut at the limit.
-            widest = max(len(self.choices.hold[0, s]) for s in range(self.part.costs.stages)) + 2
+            widest = max(len({k for k, _ in self.choices.hold[0, s]}) for s in range(self.part.costs.stages)) + 2
             sums.append((most_s - self.base + self._least_sync) * self.part.costs.replicas * widest)
         return sums
 
@@ -75,27 +72,20 @@ class Seconds:
         for r, fill in enumerate(self.fills):
             parts = [self._slowest(rows, units, most) for rows in self.paces[r]]
             terms = rounded(fill, units) + [(1, x) for x in [*parts, sync] if x is not None]
-            add_row(model, time, terms)
+            add_row(model, time, terms, floor((self.bases[r] - self.base) * units))
         return time
 
     def most(self) -> float:
         """More seconds than any plan of the part takes."""
         costs, part = self.part.costs, self.part
-        compute = np.where(part.stay.any(axis=0), (costs.forward + costs.backward).max(axis=0), 0.0).max()
-        hop = float(np.where(part.move.any(axis=0), costs.hop, 0.0).max()) if len(part.move) else 0.0
+        compute = np.where(part.stay.any(axis=(0, 1)), (costs.forward + costs.backward).max(axis=0), 0.0).max()
+        hop = float(np.where(part.move.any(axis=(0, 1)), costs.hop, 0.0).max()) if part.move.shape[1] else 0.0
         worst_sync = 0.0
         if costs.replicas > 1:
             share = float(costs.tables.gradient[..., : costs.width].max()) / costs.replicas
             pair = costs.tables.latency + share / costs.tables.bandwidth
             worst_sync = 2 * costs.replicas * float(pair.max())
-        return float(costs.stages * (compute + hop)) + costs.repeats * sum(part.high) + worst_sync
-
-    def _directions(self) -> list[tuple[np.ndarray, np.ndarray, float]]:  # type: ignore[type-arg]
-        costs = self.part.costs
-        return [
-            (costs.forward, costs.send, self._least_steps[0]),
-            (costs.backward, costs.send.T, self._least_steps[1]),
-        ]
+        return float(costs.stages * (compute + hop)) + costs.repeats * float(part.high.sum(axis=1).max()) + worst_sync
 
     def _pace(self, r: int, table: np.ndarray, send: np.ndarray, least: float) -> list[Terms]:  # type: ignore[type-arg]
         costs, stages = self.part.costs, self.part.costs.stages
@@ -126,13 +116,19 @@ class Seconds:
 
     def _sync(self, units: float, most: int) -> cp_model.IntVar | None:
         """A variable at least every holder's seconds of the gradient exchange above the least, both ports."""
-        costs, choices, model = self.part.costs, self.choices, self.choices.model
+        part, costs, choices, model = self.part, self.part.costs, self.choices, self.choices.model
         if costs.replicas == 1:
             return None
+        # The range above the least may be wide: it is only cut where the part's own limit is known.
+        most = (
+            min(most, floor((part.sync_high - part.sync_low) * units * (1 + 1e-9)) + 1)
+            if part.sync_high < inf
+            else most
+        )
         sync = model.new_int_var(0, most, f"sync_{len(model.proto.variables)}")
         floor_units = ceil(self._least_sync * units)
         for s in range(costs.stages):
-            for k, held in choices.hold[0, s]:
+            for k, held in sorted({key for r in range(costs.replicas) for key in choices.hold[r, s]}):
                 here = choices.holder(s, k, held)
                 share = self._gradient(s, held)
                 out = 2 * (costs.tables.latency[k] + share / costs.tables.bandwidth[k])
