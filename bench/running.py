@@ -55,7 +55,7 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool) -> dict[str, 
 
 def _progress() -> Progress:
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

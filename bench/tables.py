@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from bench.best_known import BestKnown, Key, best_known, key_of
 from bench.metrics import TOLERANCE, ContradictionError, optimality_gap, saving
 from instances.errors import InputError
+from instances.objective import Reference, parse_objective
 
 BASELINE = "megatron"
 SOLVED = ("optimal", "feasible")
 BY = ["instance", "gpus", "objective", "solver"]
+NUMBERS = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
 
 
 def label(solver: str, options: dict[str, str]) -> str:
@@ -21,9 +24,14 @@ def label(solver: str, options: dict[str, str]) -> str:
     return f"{solver}[{words}]" if words else solver
 
 
-def runs_table(asked: Sequence[dict[str, Any]], records: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def runs_table(
+    asked: Sequence[dict[str, Any]],
+    records: Sequence[dict[str, Any]],
+    known: Mapping[Key, BestKnown] | None = None,
+) -> pd.DataFrame:
     """One row for each run asked for, in that order; a run without a record has the status `missing`.
 
+    `known` (default: the committed file) gives each problem's best known value and bound, if it has them.
     InputError if the records mix cost-model versions or contents of one instance.
     """
     by_key = {record["key"]: record for record in records}
@@ -40,13 +48,12 @@ def runs_table(asked: Sequence[dict[str, Any]], records: Sequence[dict[str, Any]
                 "seed": run["seed"],
                 "status": record.get("status", "missing"),
                 "ended": record.get("ended", "missing"),
-                **{name: record.get(name) for name in ("value", "bound", "gap", "time_s", "energy_j", "wall_s")},
+                **{name: record.get(name) for name in NUMBERS[:-1]},
                 "front_points": len(record["front"]) if record.get("front") else None,
             }
         )
-    table = pd.DataFrame(rows)
-    numbers = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
-    table[numbers] = table[numbers].astype("float64")
+    table = pd.DataFrame(rows, columns=None if rows else [*BY, "seed", "status", "ended", *NUMBERS])
+    table[NUMBERS] = table[NUMBERS].astype("float64")
     return table
 
 
@@ -62,14 +69,20 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
     problems = runs.groupby(["instance", "objective"], sort=False)
     for (instance, objective), rows in problems:
         _refuse_contradictions(f"{instance}, {objective}", rows)
-    proven = runs["value"].where(runs["status"] == "optimal")
-    runs["optimum"] = proven.groupby([runs["instance"], runs["objective"]]).transform("min")
-    runs["best_bound"] = problems["bound"].transform("max")
-    runs["best_value"] = problems["value"].transform("min")
-    runs["optimality_gap"] = [
-        optimality_gap(_number(value), _number(optimum))
-        for value, optimum in zip(runs["value"], runs["optimum"], strict=True)
-    ]
+    runs["proven"] = runs["value"].where(runs["status"] == "optimal")
+    problems = runs.groupby(["instance", "objective"], sort=False)
+    for name, own, extreme in (
+        ("optimum", "proven", "min"),
+        ("best_bound", "bound", "max"),
+        ("best_value", "value", "min"),
+    ):
+        of_runs = problems[own].transform(extreme)
+        committed = problems[f"known_{own if own != 'proven' else 'optimum'}"].transform(extreme)
+        runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
+    for gap, truth in (("optimality_gap", "optimum"), ("best_known_gap", "best_value")):
+        pairs = zip(runs["value"], runs[truth], strict=True)
+        runs[gap] = [optimality_gap(_number(value), _number(least)) for value, least in pairs]
+    runs["certified_gap"] = (runs["value"] - runs["best_bound"]) / runs["value"]
     # The baseline's plan is the same under every objective, so any of its rows that has a plan serves.
     plans = runs[(runs["solver"] == BASELINE) & runs["time_s"].notna()].drop_duplicates("instance")
     for measure in ("time_s", "energy_j"):
@@ -153,8 +166,8 @@ def _refuse_contradictions(where: str, rows: pd.DataFrame) -> None:
         tightest = with_bound.iloc[int(with_bound["bound"].argmax())]
         if tightest["bound"] > best["value"] * (1 + TOLERANCE):
             raise ContradictionError(
-                f"{where}: {_run(tightest)} proves the bound {tightest['bound']!r}, "
-                f"but {_run(best)} has a plan of {best['value']!r}"
+                f"{where}: {_run(tightest)} proves the bound {float(tightest['bound'])!r}, "
+                f"but {_run(best)} has a plan of {float(best['value'])!r}"
             )
 
 

@@ -63,7 +63,7 @@ def draw_savings(runs: pd.DataFrame, measure: str, rows: list[str], solvers: lis
                 )
     ax.axvline(0, color="0.6", linewidth=1, zorder=0)
     ax.set_yticks(range(len(rows)), rows, fontsize=8)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_ylim(max(1, len(rows)) - 0.5, -0.5)
     ax.grid(axis="x", color="0.9")
     sns.despine(ax=ax, left=True)
     ax.tick_params(axis="y", length=0)

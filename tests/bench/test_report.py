@@ -1,0 +1,173 @@
+"""Reports of finished, unfinished and hopeless runs; figures are read back from the artists."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.metrics import ContradictionError
+from bench.plots.savings import savings_figure
+from bench.record import Task
+from bench.report import HEADER, make_report, write_report
+from bench.store import Store
+from instances.errors import InputError
+from solvers.base import Outcome, Status
+from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
+from tests.editing import hand_instance
+
+Runs = list[tuple[Task, Outcome | None]]
+CROWDED = {"groups__0__memory": 1, "groups__1__memory": 1, "name": "crowded"}
+SHAPES: dict[str, Runs] = {
+    "finished": [(task("megatron"), POOR), (task("memetic", 0), GOOD), (task("brute"), OPTIMAL)],
+    "unfinished": [(task("megatron"), POOR), (task("memetic", 0), GOOD), (task("memetic", 1), None)],
+    "exactly one run": [(task("memetic"), GOOD)],
+    "only the baseline": [(task("megatron"), POOR)],
+    "nothing finished yet": [(task("megatron"), None), (task("memetic"), None)],
+    "all infeasible": [
+        (task("megatron", instance=hand_instance(**CROWDED)), NOTHING),
+        (task("brute", instance=hand_instance(**CROWDED)), EMPTY),
+    ],
+    "all unknown": [(task("megatron"), NOTHING), (task("memetic"), NOTHING)],
+    "all failed": [(task("megatron"), ERROR), (task("memetic"), ERROR)],
+    "no baseline": [(task("megatron"), NOTHING), (task("memetic"), GOOD)],
+    "only a front": [(task("brute", objective="front"), Outcome(Status.OPTIMAL, front=(FAST,)))],
+    "only a bound": [(task("bound"), Outcome(Status.UNKNOWN, bound=3.0))],
+}
+
+
+def table_rows(markdown: str) -> list[dict[str, str]]:
+    """The first pipe table of a text."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+class Cells(HTMLParser):
+    """Counts what a page holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = 0
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.rows += tag == "tr"
+        if tag == "img":
+            self.sources.append(dict(attrs)["src"] or "")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("runs", SHAPES.values(), ids=SHAPES)
+def test_a_report_builds_whatever_the_run_left(tmp_path: Path, runs: Runs) -> None:
+    report, path = write_report(folder_with(tmp_path, runs))
+    text = path.read_text()
+    rows = table_rows(text)
+    assert len(rows) == len({(run.instance.name, str(run.objective), run.solver) for run, _ in runs})
+    assert "nan" not in text.lower().replace("finance", "")
+    assert "inf " not in text
+    assert len(report.missing) == sum(outcome is None for _, outcome in runs)
+    page = Cells()
+    page.feed((tmp_path / "report.html").read_text())
+    assert page.rows >= 1 + len(rows)
+    assert all((tmp_path / source).is_file() for source in page.sources if not source.startswith("data:"))
+    for name in ("summary.csv", "runs.csv"):
+        frame = pd.read_csv(tmp_path / name, keep_default_na=False, na_values=["NA"])
+        assert len(frame) == (len(rows) if name == "summary.csv" else len(runs))
+
+
+def test_a_report_of_nothing_builds_too(tmp_path: Path) -> None:
+    report, path = write_report(folder_with(tmp_path, []))
+    assert report.summary.empty
+    assert "made-up" in path.read_text()
+
+
+def test_the_table_says_what_was_found(tmp_path: Path) -> None:
+    report = make_report(folder_with(tmp_path, SHAPES["finished"]))
+    megatron, memetic, brute = table_rows(report.table)
+    assert tuple(megatron) == HEADER
+    assert (megatron["GPUs"], megatron["status"], megatron["solved"]) == ("2", "feasible", "1/1")
+    assert (megatron["time [s]"], megatron["energy [kJ]"]) == ("7.300", "0.8190")
+    assert (megatron["gap"], megatron["time saved vs megatron"]) == ("87.18 %", "0 %")
+    assert (memetic["gap"], memetic["time saved vs megatron"]) == ("0 %", "+46.58 %")
+    assert memetic["energy saved vs megatron"] == "+13.92 %"
+    assert (brute["status"], brute["optimum or bound"], brute["seconds"]) == ("optimal", "= 3.90000", "2.00")
+
+
+def test_a_gap_to_a_bound_is_told_from_a_gap_to_an_optimum(tmp_path: Path) -> None:
+    runs: Runs = [(task("megatron"), POOR), (task("bound"), Outcome(Status.UNKNOWN, bound=3.65))]
+    megatron, bound = table_rows(make_report(folder_with(tmp_path, runs)).table)
+    assert (megatron["optimum or bound"], megatron["gap"]) == (">= 3.65000", "cert. 50.00 %")
+    assert (bound["optimum or bound"], bound["gap"], bound["value"]) == (">= 3.65000", "n/a", "n/a")
+
+
+def test_a_tiny_gap_is_not_printed_as_none(tmp_path: Path) -> None:
+    runs: Runs = [(task("memetic"), GOOD), (task("bound"), Outcome(Status.UNKNOWN, bound=3.9 * (1 - 2e-6)))]
+    rows = table_rows(make_report(folder_with(tmp_path, runs)).table)
+    assert rows[0]["gap"] == "cert. <0.01 %"
+
+
+def test_an_unfinished_run_says_what_is_missing(tmp_path: Path) -> None:
+    report, path = write_report(folder_with(tmp_path, SHAPES["unfinished"]))
+    assert report.missing == ["two-gpus-two-layers, time, memetic, seed 1"]
+    assert "Missing: 1 of 3 runs" in path.read_text()
+    assert table_rows(report.table)[1]["solved"] == "1/2"
+
+
+def test_what_failed_is_named_with_its_reason(tmp_path: Path) -> None:
+    claimed = Outcome(Status.OPTIMAL, FAST, bound=1.0)
+    report = make_report(folder_with(tmp_path, [(task("megatron"), ERROR), (task("memetic"), claimed)]))
+    assert len(report.problems) == 2
+    assert "megatron, seed 0: crashed" in report.problems[0]
+    assert "claims optimality" in report.problems[1]
+
+
+def test_a_contradiction_stops_the_report_and_names_both_runs(tmp_path: Path) -> None:
+    runs: Runs = [(task("bound"), Outcome(Status.UNKNOWN, bound=4.0)), (task("memetic", 3), GOOD)]
+    with pytest.raises(ContradictionError, match=r"bound \(seed 0\).*memetic \(seed 3\)"):
+        make_report(folder_with(tmp_path, runs))
+
+
+def test_a_report_on_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no run of a suite"):
+        make_report(Store(tmp_path))
+
+
+def test_names_that_are_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+    instance = hand_instance(name="<b>|x")
+    _, path = write_report(folder_with(tmp_path, [(task("memetic", instance=instance), GOOD)]))
+    assert "<b>\\|x" in path.read_text()
+    assert "&lt;b&gt;|x" in (tmp_path / "report.html").read_text()
+
+
+def test_the_figure_shows_the_savings_of_the_table(tmp_path: Path) -> None:
+    report = make_report(folder_with(tmp_path, SHAPES["finished"]))
+    time, energy = savings_figure(report.runs).axes
+    for axes, expected in ((time, 100 * (7.3 - 3.9) / 7.3), (energy, 100 * (819 - 705) / 819)):
+        points = {bars.get_label(): bars.lines[0].get_xdata() for bars in axes.containers}
+        assert set(points) == {"memetic", "brute"}, "the baseline is what the others are measured against"
+        assert points["memetic"] == pytest.approx([expected])
+    assert "time saved" in time.get_xlabel()
+    assert [label.get_text() for label in time.get_yticklabels()] == ["two-gpus-two-layers\ntime"]
+
+
+def test_the_figure_spans_the_seeds_and_marks_their_median(tmp_path: Path) -> None:
+    runs: Runs = [
+        (task("megatron"), POOR),
+        *((task("memetic", seed), GOOD) for seed in (0, 1)),
+        (task("memetic", 2), POOR),
+    ]
+    time, _ = savings_figure(make_report(folder_with(tmp_path, runs)).runs).axes
+    (bars,) = time.containers
+    saved = 100 * (7.3 - 3.9) / 7.3
+    assert bars.lines[0].get_xdata() == pytest.approx([saved])
+    ((low, _), (high, _)) = bars.lines[2][0].get_segments()[0]
+    assert (low, high) == (pytest.approx(0, abs=1e-9), pytest.approx(saved))
+
+
+def test_what_cannot_be_drawn_is_written(tmp_path: Path) -> None:
+    time, energy = savings_figure(make_report(folder_with(tmp_path, SHAPES["no baseline"])).runs).axes
+    for axes in (time, energy):
+        assert [text.get_text() for text in axes.texts] == ["memetic: n/a"]
