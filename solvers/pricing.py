@@ -1,39 +1,32 @@
-"""Many plans priced fast on the way to one that the referee prices: the compiled cost model behind one door."""
+"""Many plans priced fast on the way to one that the referee prices: a door to the compiled cost model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from instances.objective import Goal
-from instances.tables import Ints, Tables
+from instances.plan import Plan
+from instances.tables import Tables
 
 if TYPE_CHECKING:
-    from solvers.kernel.packed import Packed
+    from solvers.kernel.cost import KernelTables
 
 
-class Price(NamedTuple):
-    """Time (s) and energy (in the goal's figure) of a feasible plan."""
+class Pricer:
+    """Values of plans by one goal; agrees with the referee to 1e-9. Loads numba, so make it while solving only."""
 
-    time_s: float
-    energy: float
+    def __init__(self, tables: Tables, goal: Goal) -> None:
+        from solvers.kernel.cost import kernel_tables
 
+        self._tables = tables
+        self.arrays: KernelTables = kernel_tables(tables, goal)
 
-def packed_problem(tables: Tables, goal: Goal) -> Packed:
-    """The arrays that compiled code reads; loads numba, so only while solving."""
-    from solvers.kernel.packed import pack
+    def value(self, plan: Plan) -> float:
+        """The goal's value; infinite where memory, power or a cap of the goal forbids the plan."""
+        from solvers.kernel.value import plan_value
 
-    return pack(tables, goal)
-
-
-def price(packed: Packed, tables: Tables, micro_batch: int, layers: Ints, groups: Ints) -> Price | None:
-    """The cost of the plan with these groups in its slots (R x S); None if memory or power forbids it."""
-    from solvers.kernel.full import measure, violation
-
-    replicas, stages = groups.shape
-    where = tables.replicas.index(replicas), tables.micro_batches.index(micro_batch), stages
-    flat = groups.ravel()
-    over, power = violation(packed, *where, layers, flat)
-    if over or power:
-        return None
-    time_s, energy = measure(packed, *where, layers, flat)
-    return Price(float(time_s), float(energy))
+        where = self._tables.replicas.index(plan.replicas), self._tables.micro_batches.index(plan.micro_batch)
+        layers = np.array(plan.layers, dtype=np.int64)
+        return float(plan_value(self.arrays, *where, layers, np.array(plan.groups, dtype=np.int64)))

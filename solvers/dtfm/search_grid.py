@@ -19,7 +19,7 @@ from solvers.clock import Clock
 from solvers.dtfm.cost import read_pipelines
 from solvers.dtfm.genetic import GeneticParameters, search
 from solvers.dtfm.network import network_of
-from solvers.pricing import packed_problem, price
+from solvers.pricing import Pricer
 from solvers.uniform import Shape, equal_layers, listed_gpus
 
 
@@ -40,7 +40,7 @@ class GridSearch:
         self._instance, self._tables = instance, tables
         self._candidates, self._baseline, self._seed = candidates, baseline, seed
         self._ranks = np.array([gpu.group for gpu in listed_gpus(instance)], dtype=np.int64)
-        self._packed = packed_problem(tables, Goal(time_weight=1.0))
+        self._pricer = Pricer(tables, Goal(time_weight=1.0))
 
     def run(self, shape: Shape, clock: Clock, grids_left: int) -> GridResult:
         """Search within an even share of what the clock leaves, and price what comes of it."""
@@ -82,16 +82,15 @@ class GridSearch:
     def _fastest(self, shape: Shape, pipelines: np.ndarray[Any, Any]) -> tuple[Plan | None, float | None]:
         """The fastest plan with these groups (R x S), either end first, and the referee's time."""
         layers = equal_layers(self._tables.layers, shape.stages)
-        array = np.array(layers, dtype=np.int64)
-        best: tuple[float, Plan] | None = None
-        for placed in (pipelines, np.ascontiguousarray(pipelines[:, ::-1])):
-            for size in shape.micro_batches:
-                found = price(self._packed, self._tables, size, array, placed)
-                if found is not None and (best is None or found.time_s < best[0]):
-                    best = found.time_s, Plan.from_groups(size, layers, placed)
-        if best is None or violations(self._instance, best[1]):
+        plans = [
+            Plan.from_groups(size, layers, placed)
+            for placed in (pipelines, pipelines[:, ::-1])
+            for size in shape.micro_batches
+        ]
+        fastest = min(plans, key=self._pricer.value)
+        if violations(self._instance, fastest):
             return None, None
-        return best[1], evaluate(self._instance, best[1]).time_s
+        return fastest, evaluate(self._instance, fastest).time_s
 
 
 def warm_up() -> None:
