@@ -237,6 +237,25 @@ def run(
 
 
 @app.command()
+def best(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="DIR...")],
+    file: Annotated[
+        Path | None, typer.Option(help="File of best known values; default: the one that comes with the suites.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Merge better values and bounds from run folders into the best known ones, once the referee has confirmed them."""
+    from bench.best_merge import merge_folders
+
+    answer = merge_folders(folders, file)
+    _print_json(answer) if as_json else _say(
+        f"{answer['file']}: {answer['new']} new, {answer['better_values']} better values, "
+        f"{answer['better_bounds']} better bounds; {answer['entries']} entries, {answer['proven']} proven optimal"
+    )
+    return DONE
+
+
+@app.command()
 def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")], as_json: Json = False) -> int:
     """Tables and figures from what a run left, finished or not."""
     from bench.report import write_report

@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from bench.best_known import BestKnown, Key, best_known, key_of
+from bench.best_known import BestKnown, Key, best_known, key_of_record
 from bench.metrics import TOLERANCE, ContradictionError, optimality_gap, saving
 from instances.errors import InputError
-from instances.objective import Reference, parse_objective
 
 BASELINE = "megatron"
 SOLVED = ("optimal", "feasible")
 BY = ["instance", "gpus", "objective", "solver"]
 NUMBERS = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
+KNOWN = ["known_value", "known_bound", "known_optimum"]  # of the problem, by the file of best known values
 
 
 def label(solver: str, options: dict[str, str]) -> str:
@@ -50,11 +50,25 @@ def runs_table(
                 "ended": record.get("ended", "missing"),
                 **{name: record.get(name) for name in NUMBERS[:-1]},
                 "front_points": len(record["front"]) if record.get("front") else None,
+                **_known_of(record, best_known() if known is None else known),
             }
         )
-    table = pd.DataFrame(rows, columns=None if rows else [*BY, "seed", "status", "ended", *NUMBERS])
-    table[NUMBERS] = table[NUMBERS].astype("float64")
+    table = pd.DataFrame(rows, columns=None if rows else [*BY, "seed", "status", "ended", *NUMBERS, *KNOWN, "known_by"])
+    table[NUMBERS + KNOWN] = table[NUMBERS + KNOWN].astype("float64")
     return table
+
+
+def _known_of(record: Mapping[str, Any], known: Mapping[Key, BestKnown]) -> dict[str, Any]:
+    """What the file of best known values says of the record's problem."""
+    entry = known.get(key_of_record(record)) if record else None
+    if entry is None:
+        return dict.fromkeys([*KNOWN, "known_by"])
+    return {
+        "known_value": entry.value,
+        "known_bound": entry.bound,
+        "known_optimum": entry.value if entry.proven else None,
+        "known_by": f"best known values: {entry.value_by}" + (f", bound {entry.bound_by}" if entry.bound_by else ""),
+    }
 
 
 def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
@@ -63,22 +77,20 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ContradictionError
-        If one run's bound lies above another run's feasible value, or two proven optima differ.
+        If one run's bound lies above another run's feasible value, or two proven optima differ; the best
+        known values count as a run.
     """
     runs = runs.copy()
-    problems = runs.groupby(["instance", "objective"], sort=False)
-    for (instance, objective), rows in problems:
+    for (instance, objective), rows in runs.groupby(["instance", "objective"], sort=False):
         _refuse_contradictions(f"{instance}, {objective}", rows)
     runs["proven"] = runs["value"].where(runs["status"] == "optimal")
     problems = runs.groupby(["instance", "objective"], sort=False)
-    for name, own, extreme in (
-        ("optimum", "proven", "min"),
-        ("best_bound", "bound", "max"),
-        ("best_value", "value", "min"),
+    for name, own, known, extreme in (
+        ("optimum", "proven", "known_optimum", "min"),
+        ("best_bound", "bound", "known_bound", "max"),
+        ("best_value", "value", "known_value", "min"),
     ):
-        of_runs = problems[own].transform(extreme)
-        committed = problems[f"known_{own if own != 'proven' else 'optimum'}"].transform(extreme)
-        runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
+        runs[name] = problems[[own, known]].transform(extreme).agg(extreme, axis=1)
     for gap, truth in (("optimality_gap", "optimum"), ("best_known_gap", "best_value")):
         pairs = zip(runs["value"], runs[truth], strict=True)
         runs[gap] = [optimality_gap(_number(value), _number(least)) for value, least in pairs]
@@ -90,7 +102,7 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
         runs[f"{measure.split('_')[0]}_saving"] = [
             saving(_number(b), _number(p)) for b, p in zip(baseline, runs[measure], strict=True)
         ]
-    columns = ["optimality_gap", "time_saving", "energy_saving"]
+    columns = ["optimality_gap", "best_known_gap", "time_saving", "energy_saving"]
     runs[columns] = runs[columns].astype("float64")
     return runs
 
@@ -118,6 +130,8 @@ def summary_table(runs: pd.DataFrame) -> pd.DataFrame:
                         "time_s",
                         "energy_j",
                         "optimality_gap",
+                        "certified_gap",
+                        "best_known_gap",
                         "time_saving",
                         "energy_saving",
                     )
@@ -153,6 +167,11 @@ def _refuse_mixtures(records: Sequence[dict[str, Any]]) -> None:
 
 
 def _refuse_contradictions(where: str, rows: pd.DataFrame) -> None:
+    committed = rows[rows["known_by"].notna()].head(1)
+    if len(committed):
+        claim = {"value": "known_value", "bound": "known_bound", "solver": "known_by"}
+        claims = committed.assign(status="feasible", seed=-1, **{name: committed[own] for name, own in claim.items()})
+        rows = pd.concat([rows, claims])
     with_bound, with_value = rows[rows["bound"].notna()], rows[rows["value"].notna()]
     if not len(with_value):
         return
@@ -172,7 +191,7 @@ def _refuse_contradictions(where: str, rows: pd.DataFrame) -> None:
 
 
 def _run(row: pd.Series[Any]) -> str:
-    return f"{row['solver']} (seed {row['seed']})"
+    return row["solver"] if row["seed"] < 0 else f"{row['solver']} (seed {row['seed']})"
 
 
 def _number(value: float) -> float | None:

@@ -90,8 +90,8 @@ def test_the_table_says_what_was_found(tmp_path: Path) -> None:
     assert tuple(megatron) == HEADER
     assert (megatron["GPUs"], megatron["status"], megatron["solved"]) == ("2", "feasible", "1/1")
     assert (megatron["time [s]"], megatron["energy [kJ]"]) == ("7.300", "0.8190")
-    assert (megatron["gap"], megatron["time saved vs megatron"]) == ("87.18 %", "0 %")
-    assert (memetic["gap"], memetic["time saved vs megatron"]) == ("0 %", "+46.58 %")
+    assert (megatron["optimality gap"], megatron["time saved vs megatron"]) == ("87.18 %", "0 %")
+    assert (memetic["optimality gap"], memetic["time saved vs megatron"]) == ("0 %", "+46.58 %")
     assert memetic["energy saved vs megatron"] == "+13.92 %"
     assert (brute["status"], brute["optimum or bound"], brute["seconds"]) == ("optimal", "= 3.90000", "2.00")
 
@@ -99,14 +99,15 @@ def test_the_table_says_what_was_found(tmp_path: Path) -> None:
 def test_a_gap_to_a_bound_is_told_from_a_gap_to_an_optimum(tmp_path: Path) -> None:
     runs: Runs = [(task("megatron"), POOR), (task("bound"), Outcome(Status.UNKNOWN, bound=3.65))]
     megatron, bound = table_rows(make_report(folder_with(tmp_path, runs)).table)
-    assert (megatron["optimum or bound"], megatron["gap"]) == (">= 3.65000", "cert. 50.00 %")
-    assert (bound["optimum or bound"], bound["gap"], bound["value"]) == (">= 3.65000", "n/a", "n/a")
+    assert (megatron["optimum or bound"], megatron["certified gap"]) == (">= 3.65000", "50.00 %")
+    assert (megatron["optimality gap"], megatron["gap to best known"]) == ("n/a", "0 %")
+    assert (bound["optimum or bound"], bound["certified gap"], bound["value"]) == (">= 3.65000", "n/a", "n/a")
 
 
 def test_a_tiny_gap_is_not_printed_as_none(tmp_path: Path) -> None:
     runs: Runs = [(task("memetic"), GOOD), (task("bound"), Outcome(Status.UNKNOWN, bound=3.9 * (1 - 2e-6)))]
     rows = table_rows(make_report(folder_with(tmp_path, runs)).table)
-    assert rows[0]["gap"] == "cert. <0.01 %"
+    assert rows[0]["certified gap"] == "<0.01 %"
 
 
 def test_an_unfinished_run_says_what_is_missing(tmp_path: Path) -> None:
