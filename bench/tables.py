@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -85,12 +85,14 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
         _refuse_contradictions(f"{instance}, {objective}", rows)
     runs["proven"] = runs["value"].where(runs["status"] == "optimal")
     problems = runs.groupby(["instance", "objective"], sort=False)
-    for name, own, known, extreme in (
+    sources: tuple[tuple[str, str, str, Literal["min", "max"]], ...] = (
         ("optimum", "proven", "known_optimum", "min"),
         ("best_bound", "bound", "known_bound", "max"),
         ("best_value", "value", "known_value", "min"),
-    ):
-        runs[name] = problems[[own, known]].transform(extreme).agg(extreme, axis=1)
+    )
+    for name, own, known, extreme in sources:
+        of_runs, committed = problems[own].transform(extreme), problems[known].transform(extreme)
+        runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
     for gap, truth in (("optimality_gap", "optimum"), ("best_known_gap", "best_value")):
         pairs = zip(runs["value"], runs[truth], strict=True)
         runs[gap] = [optimality_gap(_number(value), _number(least)) for value, least in pairs]
