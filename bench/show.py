@@ -141,9 +141,15 @@ def suite_rows() -> list[dict[str, Any]]:
     return [{"name": name, "summary": suite.summary} for name, suite in shipped().items()]
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which knows that a reader who has seen enough is no failure."""
+        raise BrokenPipeError
+
+
 def _console() -> Console:
     # Names and units are printed as they are: "[s]" is seconds and not the markup for struck-out text.
-    return Console(highlight=False, markup=False, emoji=False)
+    return _Console(highlight=False, markup=False, emoji=False)
 
 
 def _plain(title: str | None, columns: Sequence[str]) -> Table:

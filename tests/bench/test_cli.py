@@ -1,0 +1,449 @@
+"""The command line: keys, exit statuses, one JSON object on standard output and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from bench.cli import main
+from instances.files import instance_to_json, write_instance
+from instances.instance import Instance
+from solvers import registry
+from solvers.base import Outcome, Status
+from solvers.isolated import Ended, Ending
+from tests.bench.folders import FAST, GOOD, NOTHING, POOR, folder_with, task
+from tests.cases import DATA
+from tests.editing import HAND, HAND_PLAN, edited, hand_instance
+from tests.solvers.misbehaving import SOLVERS
+
+INSTANCE, PLAN = str(DATA / "hand-instance.json"), str(DATA / "hand-plan.json")
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Answer(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one object on standard output."""
+        decoded = json.loads(self.out)
+        assert isinstance(decoded, dict)
+        return decoded
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error, with nothing on standard output."""
+        assert self.out == ""
+        assert "Traceback" not in self.err
+        (line,) = self.err.splitlines()
+        assert line.startswith("geotrain-bench: ")
+        return line.removeprefix("geotrain-bench: ")
+
+
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the command line in this process."""
+
+    def run(*words: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["geotrain-bench", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Answer(ended.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the solvers of `tests.solvers.misbehaving` answer in this process."""
+
+    def solve(name: str, options: object, problem: Any, budget: Any) -> Ending:
+        from solvers.base import Monitor
+
+        try:
+            return Ending(SOLVERS[name]().solve(problem, budget, Monitor()), Ended.FINISHED, 0.1, 0.1)
+        except Exception as error:  # noqa: BLE001
+            return Ending(Outcome(Status.ERROR), Ended.CRASHED, 0.1, None, str(error))
+
+    for name, kind in SOLVERS.items():
+        monkeypatch.setitem(registry._FOUND, name, kind)
+    monkeypatch.setattr("bench.solving.solve_isolated", solve)
+
+
+def file_with(folder: Path, data: object, name: str = "file.json") -> str:
+    path = folder / name
+    path.write_text(json.dumps(data))
+    return str(path)
+
+
+def saved(folder: Path, instance: Instance) -> str:
+    write_instance(folder / "instance.json", instance)
+    return str(folder / "instance.json")
+
+
+def crowded(folder: Path) -> str:
+    """An instance into which no plan fits."""
+    return saved(folder, hand_instance(groups__0__memory=1, groups__1__memory=1))
+
+
+# evaluate
+
+
+def test_evaluate_says_what_a_plan_costs(call: Call) -> None:
+    answer = call("evaluate", INSTANCE, PLAN, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    found = answer.json
+    assert (found["feasible"], found["reason"]) == (True, None)
+    assert (found["time_s"], found["energy_j"]) == (pytest.approx(3.9), pytest.approx(705))
+    assert (found["fill_s"], found["steady_s"], found["sync_s"]) == (pytest.approx(1.8), pytest.approx(2.1), 0)
+    assert found["pipeline_s"] == pytest.approx(3.9)
+    assert found["network_energy_j"] == pytest.approx(12)
+    assert found["tokens_per_s"] == pytest.approx(200 / 3.9)
+    assert (found["stages"], found["replicas"], found["micro_batch_count"]) == (2, 1, 4)
+    assert [share["gpu"] for share in found["gpus"]] == ["a/0", "b/0"]
+    assert set(found["gpus"][0]) == {"gpu", "busy_s", "idle_s", "energy_j", "memory", "memory_capacity"}
+    assert found["cost_model_version"] == 1
+    assert found["instance_hash"] == hand_instance().content_hash
+
+
+def test_evaluate_prints_the_same_for_people(call: Call) -> None:
+    answer = call("evaluate", INSTANCE, PLAN)
+    assert answer.code == 0
+    for words in ("two-gpus-two-layers", "3.90000 s", "705.000 J", "busy [s]", "a/0", "71.00 %"):
+        assert words in answer.out
+
+
+def test_evaluate_of_an_infeasible_plan_is_no_with_a_reason_and_without_figures(call: Call, tmp_path: Path) -> None:
+    plan = file_with(tmp_path, edited(HAND_PLAN, {"layers": [0, 2]}))
+    answer = call("evaluate", INSTANCE, plan, "--json")
+    assert answer.code == 1
+    found = answer.json
+    assert (found["feasible"], found["reason"]) == (False, "stage 0 has no layers")
+    for key in ("time_s", "energy_j", "fill_s", "steady_s", "sync_s", "pipeline_s", "network_energy_j", "tokens_per_s"):
+        assert found[key] is None
+    assert found["gpus"] == []
+    text = call("evaluate", INSTANCE, plan)
+    assert (text.code, text.out.strip()) == (1, "infeasible: stage 0 has no layers")
+
+
+@pytest.mark.parametrize("json_flag", [[], ["--json"]])
+def test_evaluate_of_bad_input_is_one_line_that_names_the_file(
+    call: Call, tmp_path: Path, json_flag: list[str]
+) -> None:
+    bad = file_with(tmp_path, edited(HAND, {"groups.0.flops": -1}))
+    answer = call("evaluate", bad, PLAN, *json_flag)
+    assert (answer.code, answer.complaint) == (2, f"{bad}: groups[0].flops: must be at least 1e-30, found -1")
+    unknown = file_with(tmp_path, edited(HAND_PLAN, {"pipelines": [["a/0", "z/0"]]}))
+    answer = call("evaluate", INSTANCE, unknown, *json_flag)
+    assert (answer.code, answer.complaint) == (
+        2,
+        f"{unknown}: pipelines: 'z/0' is no GPU of instance two-gpus-two-layers",
+    )
+    missing = call("evaluate", INSTANCE, tmp_path / "none.json", *json_flag)
+    assert (missing.code, missing.complaint) == (
+        2,
+        f"{tmp_path / 'none.json'}: cannot be read: No such file or directory",
+    )
+
+
+# solve
+
+
+def test_solve_writes_the_plan_that_it_found(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "there" / "plan.json"
+    answer = call("solve", INSTANCE, "--solver", "brute", "--json", "--out", out)
+    assert answer.code == 0
+    found = answer.json
+    assert (found["solver"], found["status"], found["ended"], found["objective"]) == (
+        "brute",
+        "optimal",
+        "finished",
+        "time",
+    )
+    assert (found["value"], found["gap"]) == (pytest.approx(3.9), 0)
+    assert found["bound"] == found["value"] == found["time_s"]
+    assert found["energy_j"] == pytest.approx(705)
+    assert found["plan"] == HAND_PLAN == json.loads(out.read_text())
+    for key in ("wall_s", "evaluations", "seed", "trace"):
+        assert found[key] is not None
+    assert call("evaluate", INSTANCE, out, "--json").json["time_s"] == found["value"]
+
+
+def test_solve_over_an_infeasible_instance_is_no_with_null_metrics(call: Call, tmp_path: Path) -> None:
+    path, out = crowded(tmp_path), tmp_path / "plan.json"
+    for solver, status in (("brute", "infeasible"), ("megatron", "unknown")):
+        answer = call("solve", path, "--solver", solver, "--json", "--out", out)
+        assert answer.code == 1
+        found = answer.json
+        assert found["status"] == status
+        for key in ("value", "bound", "gap", "plan", "time_s", "energy_j", "front"):
+            assert found[key] is None
+        assert not out.exists()
+        assert call("solve", path, "--solver", solver).code == 1
+
+
+def test_solve_the_front(call: Call) -> None:
+    found = call("solve", INSTANCE, "--solver", "brute", "--objective", "front", "--json").json
+    assert (found["status"], found["value"], found["bound"], found["gap"]) == ("optimal", None, None, None)
+    assert [set(point) for point in found["front"]] == [{"time_s", "energy_j", "plan"}]
+    assert found["front"][0]["plan"] == HAND_PLAN
+
+
+def test_solve_with_and_without_a_given_reference(call: Call) -> None:
+    words = ["solve", INSTANCE, "--solver", "megatron", "--json", "--objective", "weighted:0.5"]
+    assert call(*words).json["value"] == pytest.approx(1)
+    given = call(*words, "--reference", "7.8", "1410").json
+    assert given["value"] == pytest.approx(0.5 * 3.9 / 7.8 + 0.5 * 705 / 1410)
+    assert given["reference"] == {"time_s": 7.8, "energy_j": 1410}
+
+
+def test_a_cap_below_every_plan_is_infeasible(call: Call) -> None:
+    answer = call("solve", INSTANCE, "--solver", "brute", "--objective", "energy@0.5x", "--json")
+    assert (answer.code, answer.json["status"], answer.json["plan"]) == (1, "infeasible", None)
+
+
+def test_solve_without_some_gpus_answers_in_the_names_of_the_whole(call: Call, tmp_path: Path) -> None:
+    path = saved(tmp_path, hand_instance(groups__0__count=3, groups__0__memory=1e9))
+    words = ["solve", path, "--solver", "brute", "--json"]
+    found = call(*words, "--without", "a/0", "--without", "b").json
+    used = {gpu for row in found["plan"]["pipelines"] for gpu in row}
+    assert used <= {"a/1", "a/2"}
+    plan = file_with(tmp_path, found["plan"])
+    assert call("evaluate", path, plan, "--json").json["time_s"] == found["value"]
+    front = call(*words, "--without", "a/0", "--without", "b", "--objective", "front").json["front"]
+    assert {gpu for point in front for row in point["plan"]["pipelines"] for gpu in row} <= {"a/1", "a/2"}
+
+
+BAD_CALLS: dict[str, tuple[list[str], str]] = {
+    "unknown solver": (["--solver", "gurobi"], "solver 'gurobi': there is none of that name"),
+    "unknown objective": (["--solver", "brute", "--objective", "speed"], "objective 'speed': is none of"),
+    "weight above one": (["--solver", "brute", "--objective", "weighted:2"], "the weight is a number from 0 to 1"),
+    "no figure": (["--solver", "brute", "--objective", "carbon"], "sites.west.carbon: the objective carbon needs"),
+    "no front": (["--solver", "megatron", "--objective", "front"], "solver megatron has no front"),
+    "negative seconds": (["--solver", "brute", "--time-limit", "-1"], "--time-limit -1.0: must be 0 or more"),
+    "seconds that are none": (["--solver", "brute", "--time-limit", "nan"], "--time-limit nan: must be 0 or more"),
+    "negative evaluations": (["--solver", "brute", "--evaluations", "-1"], "--evaluations -1: must be 0 or more"),
+    "negative seed": (["--solver", "brute", "--seed", "-1"], "--seed -1: must be 0 or more"),
+    "no threads": (["--solver", "brute", "--threads", "0"], "--threads 0: must be 1 or more"),
+    "reference of zero": (
+        ["--solver", "brute", "--objective", "weighted:1", "--reference", "0", "1"],
+        "--reference 0.0 1.0: both must be above 0",
+    ),
+    "unknown option": (["--solver", "brute", "--option", "x=1"], "solver brute: option 'x': is unknown"),
+    "no option": (["--solver", "brute", "--option", "x"], "--option 'x': is not KEY=VALUE"),
+    "option twice": (["--solver", "brute", "--option", "x=1", "--option", "x=2"], "--option x: is given twice"),
+    "no start": (["--solver", "brute", "--start", PLAN], "--start: solver brute takes no start plan"),
+    "unknown GPU": (["--solver", "brute", "--without", "z"], "groups: there is no 'z' to leave out"),
+    "nothing left": (["--solver", "brute", "--without", "a", "--without", "b"], "no GPU is left without a, b"),
+    "no solver": ([], "--solver"),
+    "a number as text": (["--solver", "brute", "--seed", "x"], "--seed"),
+    "unknown flag": (["--solver", "brute", "--fast"], "--fast"),
+}
+
+
+@pytest.mark.parametrize(("words", "reason"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_wrong_call_of_solve_is_one_line(call: Call, words: list[str], reason: str) -> None:
+    answer = call("solve", INSTANCE, *words, "--json")
+    assert answer.code == 2
+    assert reason in answer.complaint
+
+
+def test_a_weight_needs_a_reference_where_no_uniform_plan_fits(call: Call, tmp_path: Path) -> None:
+    path = saved(tmp_path, hand_instance(groups__0__memory=1))  # listed first, so every uniform plan uses it
+    answer = call("solve", path, "--solver", "brute", "--objective", "weighted:0.5")
+    assert (answer.code, "give --reference T E" in answer.complaint) == (2, True)
+    path = saved(tmp_path, hand_instance(groups__0__memory=1, groups__1__memory=1e9))
+    assert call("solve", path, "--solver", "brute", "--objective", "weighted:0.5", "--reference", 1, 1).code == 0
+
+
+@pytest.mark.usefixtures("misbehaving")
+def test_a_start_plan_is_checked_and_passed_on(call: Call, tmp_path: Path) -> None:
+    words = ["solve", INSTANCE, "--solver", "obedient", "--json"]
+    assert call(*words, "--start", PLAN).json["value"] == pytest.approx(3.9)
+    unfit = file_with(tmp_path, edited(HAND_PLAN, {"layers": [2, 0]}))
+    answer = call(*words, "--start", unfit)
+    assert (answer.code, answer.complaint) == (2, f"{unfit}: the start plan is infeasible: stage 1 has no layers")
+    capped = call(*words, "--start", PLAN, "--objective", "energy@1")
+    assert (capped.code, "the cap is 1.0 s" in capped.complaint) == (2, True)
+    gone = call(*words, "--start", PLAN, "--without", "a")
+    assert (gone.code, "uses a GPU that --without takes away" in gone.complaint) == (2, True)
+
+
+@pytest.mark.usefixtures("misbehaving")
+@pytest.mark.parametrize("solver", ["crashing", "careless", "contradicting"])
+def test_a_solver_that_fails_is_a_failure_and_no_result(call: Call, tmp_path: Path, solver: str) -> None:
+    answer = call("solve", INSTANCE, "--solver", solver, "--json", "--out", tmp_path / "plan.json")
+    assert answer.code == 3
+    assert (answer.json["status"], answer.json["plan"], answer.json["value"]) == ("error", None, None)
+    assert answer.json["reason"]
+    assert not (tmp_path / "plan.json").exists()
+
+
+@pytest.mark.usefixtures("misbehaving")
+def test_a_false_claim_of_optimality_is_not_passed_on(call: Call) -> None:
+    answer = call("solve", INSTANCE, "--solver", "boasting", "--json")
+    assert (answer.code, answer.json["status"]) == (0, "feasible")
+    assert "claims optimality" in answer.json["reason"]
+
+
+def test_an_interrupted_solve_gives_what_it_has(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    ending = Ending(Outcome(Status.FEASIBLE, FAST), Ended.INTERRUPTED, 1.0, None, "interrupted")
+    monkeypatch.setattr("bench.solving.solve_isolated", lambda *_: ending)
+    answer = call("solve", INSTANCE, "--solver", "memetic", "--json")
+    assert answer.code == 130
+    assert (answer.json["status"], answer.json["ended"], answer.json["plan"]) == ("feasible", "interrupted", HAND_PLAN)
+
+
+# the rest
+
+
+@pytest.mark.parametrize("command", ["solvers", "families", "suites"])
+def test_what_there_is_is_listed(call: Call, command: str) -> None:
+    answer = call(command, "--json")
+    assert answer.code == 0
+    rows = answer.json[command]
+    assert rows
+    assert all(row["name"] and row["summary"] for row in rows)
+    text = call(command)
+    assert text.code == 0
+    assert all(row["name"] in text.out for row in rows)
+
+
+def test_generate_gives_the_same_bytes_for_the_same_words(call: Call, tmp_path: Path) -> None:
+    words = ["generate", "dtfm", "--gpus", "5", "--seed", "3", "--option", "gpu-mix=mixed", "--json", "--out"]
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    answer = call(*words, first)
+    assert (answer.code, answer.json["gpus"], answer.json["file"]) == (0, 5, str(first))
+    assert call(*words, second).code == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert call("solve", first, "--solver", "megatron", "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["generate", "none", "--gpus", "4", "--out", "x.json"],
+        ["generate", "dtfm", "--gpus", "0", "--out", "x.json"],
+        ["generate", "dtfm", "--gpus", "4", "--option", "colour=red", "--out", "x.json"],
+        ["generate", "dtfm", "--gpus", "4", "--option", "scenario=moon", "--out", "x.json"],
+        ["generate", "dtfm", "--gpus", "4"],
+        ["run", "none"],
+        ["run", "none.toml"],
+        ["run", "demo", "--jobs", "0"],
+        ["report", "none"],
+        ["nonsense"],
+        ["evaluate"],
+        ["evaluate", INSTANCE],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call_is_one_line(
+    call: Call, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = call(*words)
+    assert answer.code == 2
+    assert answer.complaint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_command_the_help_is_shown_and_the_call_is_wrong(call: Call) -> None:
+    answer = call()
+    assert answer.code == 2
+    assert "solve" in answer.out + answer.err
+    assert call("--help").code == 0
+
+
+def test_a_report_over_an_infeasible_instance_builds(call: Call, tmp_path: Path) -> None:
+    unfit = hand_instance(groups__0__memory=1, groups__1__memory=1)
+    folder_with(tmp_path, [(task("megatron", instance=unfit), NOTHING), (task("brute", instance=unfit), NOTHING)])
+    answer = call("report", tmp_path, "--json")
+    assert answer.code == 0
+    assert {row["status"] for row in answer.json["rows"]} == {"unknown"}
+    assert all(row["value"] is None for row in answer.json["rows"])
+    assert call("report", tmp_path).code == 0
+
+
+def test_a_report_over_results_that_contradict_each_other_fails(call: Call, tmp_path: Path) -> None:
+    wrong = Outcome(Status.UNKNOWN, bound=4.0)
+    folder_with(tmp_path, [(task("megatron"), POOR), (task("bound"), wrong), (task("memetic"), GOOD)])
+    answer = call("report", tmp_path)
+    assert answer.code == 3
+    assert answer.complaint.startswith("contradiction: ")
+
+
+def test_our_own_mistake_is_one_line_and_a_failure(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("somewhere\ndeep")
+
+    monkeypatch.setattr("bench.solving.evaluation_answer", broken)
+    answer = call("evaluate", INSTANCE, PLAN)
+    assert (answer.code, "ZeroDivisionError: somewhere deep" in answer.complaint) == (3, True)
+
+
+# the installed command
+
+
+def command(*words: str, folder: Path = ROOT) -> Answer:
+    """The command as a user runs it."""
+    program = str(Path(sys.executable).parent / "geotrain-bench")
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=120)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.end_to_end
+def test_a_suite_is_run_and_reported_from_any_folder(tmp_path: Path) -> None:
+    for name, memory in (("fits", 200_000), ("crowded", 1)):
+        instance = hand_instance(name=name, groups__0__memory=memory, groups__1__memory=memory)
+        (tmp_path / f"{name}.json").write_text(json.dumps(instance_to_json(instance)))
+    (tmp_path / "suite.toml").write_text(
+        'name = "mine"\nsummary = "x"\n[[instances]]\nfiles = ["*.json"]\n'
+        '[[solvers]]\nname = "megatron"\n[[solvers]]\nname = "brute"\n'
+    )
+    ran = command("run", "suite.toml", "--out", "out", "--jobs", "2", "--json", folder=tmp_path)
+    assert (ran.code, ran.json["asked"], ran.json["finished"], ran.json["failed"]) == (0, 4, 4, [])
+    again = command("run", "suite.toml", "--out", "out", "--json", folder=tmp_path)
+    assert (again.code, again.json["finished"]) == (0, 4)
+    assert len((tmp_path / "out" / "runs.jsonl").read_text().splitlines()) == 4
+    made = command("report", "out", "--json", folder=tmp_path)
+    assert made.code == 0
+    statuses = {(row["instance"], row["solver"]): row["status"] for row in made.json["rows"]}
+    assert statuses == {
+        ("fits", "megatron"): "feasible",
+        ("fits", "brute"): "optimal",
+        ("crowded", "megatron"): "unknown",
+        ("crowded", "brute"): "infeasible",
+    }
+    assert Path(tmp_path / made.json["report"]).is_file()
+
+
+@pytest.mark.end_to_end
+def test_the_command_solves_refuses_and_says_no(tmp_path: Path) -> None:
+    solved = command("solve", INSTANCE, "--solver", "brute", "--json", folder=tmp_path)
+    assert (solved.code, solved.err, solved.json["status"]) == (0, "", "optimal")
+    refused = command("solve", "none.json", "--solver", "brute", folder=tmp_path)
+    assert (refused.code, refused.complaint) == (2, "none.json: cannot be read: No such file or directory")
+    no = command("solve", crowded(tmp_path), "--solver", "brute", "--json", folder=tmp_path)
+    assert (no.code, no.json["status"]) == (1, "infeasible")
+
+
+@pytest.mark.end_to_end
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    program = f"{Path(sys.executable).parent / 'geotrain-bench'} evaluate {INSTANCE} {PLAN} | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {program}"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
