@@ -87,22 +87,32 @@ def find_cache_folder(path: Path) -> str | None:
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with `numba.njit` on its first call; kept on disk where that is possible.
+    """Compile `function` with `numba.njit` on its first call; kept on disk where that is possible."""
+    return _compile(function, {})
 
-    The setting is put back afterwards: numba reads it here, and other users of numba in this
-    process keep their own.
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """As `compiled`, for functions that only compiled code calls.
+
+    Without the way in from Python, which for functions of large tuples takes longer to compile than they do.
     """
+    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def _compile(function: Callable[P, R], options: dict[str, bool]) -> Callable[P, R]:
+    # The setting is put back afterwards: numba reads it here, and other users of numba in this process
+    # keep their own.
     jit: Any = numba.njit  # typed in some releases of numba only
     config: Any = numba.config
     result: Callable[P, R]
     folder = find_cache_folder(Path(function.__code__.co_filename))
     if folder is None:
-        result = jit(function)
+        result = jit(**options)(function)
         return result
     before = config.CACHE_DIR
     config.CACHE_DIR = folder
     try:
-        result = jit(cache=True)(function)
+        result = jit(cache=True, **options)(function)
     finally:
         config.CACHE_DIR = before
     return result

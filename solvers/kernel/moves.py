@@ -1,269 +1,290 @@
 """Incremental evaluation of the two elementary moves: exchange of two GPUs, shift of layers.
 
-`try_*` fills `result` and leaves the state as it was; `do_*` makes the move.
+`try_*` fills `result` and leaves the plan in work as it was; `do_*` makes the move.
 """
 
 from __future__ import annotations
 
-from solvers.compiled import compiled
-from solvers.kernel.full import kind_of, pipeline_cost
-from solvers.kernel.state import (
+from solvers.compiled import inner
+from solvers.kernel.full import kind_of, pipeline_cost, u
+from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,
+    FITS,
     HOLDERS,
     IDLE,
     NEIGHBOURS,
     OVER,
-    R_INDEX,
+    POWER,
     REPLICAS,
     SLOTS,
     STAGES,
     SUM_EXCHANGES,
     SUM_PIPELINES,
-    conclude,
-    exchange_from_ports,
-    judge,
+    TOP,
 )
+from solvers.kernel.state import conclude, exchange_from_ports, judge
 
 
-@compiled
-def largest_but(values, top, start, a, b):  # type: ignore[no-untyped-def]
-    """Largest entry of column 0 apart from rows a and b, by the ranks in top[start:start + 3]; 0 if none is left."""
+@inner
+def largest_but(q, f, table, start, a, b):  # type: ignore[no-untyped-def]
+    """Largest first entry of f[table:], rows of three, apart from rows a and b, by the ranks in q[start:start + 3]."""
     for i in range(start, start + 3):
-        row = top[i]
-        if row >= 0 and row != a and row != b:
-            return values[row, 0]
+        row = q[i]
+        if row != a and row != b:
+            return f[table + 3 * row] if row >= 0 else 0.0
     return 0.0
 
 
-@compiled
-def exchange_with(p, st, s, r, k):  # type: ignore[no-untyped-def]
+@inner
+def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     """D_s and J/byte of stage s if its holder in pipeline r were of group k."""
-    replicas, stages = st.shape[REPLICAS], st.shape[STAGES]
-    old = p.place[st.group[r * stages + s]]
-    new = p.place[k]
+    replicas, stages = q[REPLICAS], q[STAGES]
+    old = q[o.spot + r * stages + s]
+    new = q[u(o.place + k)]
+    stage = o.stage + 3 * s
     if old == new:
-        return st.stage[s, 0], st.stage[s, 1]
-    share = st.stage[s, 2]
+        return f[stage], f[stage + 1]
+    share = f[stage + 2]
     worst = 0.0
-    per_byte = st.stage[s, 1]
-    latency_out = inverse_out = latency_in = inverse_in = 0.0
-    for q in range(replicas):
-        if q != r:
-            slot = q * stages + s
-            c = p.place[st.group[slot]]
-            latency = p.link[c, new, 0]
-            inverse = p.link[c, new, 1]
-            out = st.port[slot, 0] + latency - p.link[c, old, 0]
-            out += share * (st.port[slot, 1] + inverse - p.link[c, old, 1])
-            latency_in += latency
-            inverse_in += inverse
+    per_byte = f[stage + 1]
+    latency = inverse = latency_in = inverse_in = 0.0
+    before, after = o.link + 2 * old * o.places, o.link + 2 * new * o.places
+    for z in range(replicas):
+        if z == r:
+            continue
+        slot = z * stages + s
+        c = q[u(o.spot + slot)]
+        i, j, port = u(before + 2 * c), u(after + 2 * c), u(o.port + 4 * slot)
+        latency += f[j]
+        inverse += f[j + u(1)]
+        # What the changed holder sends, the others receive.
+        into = f[port + u(2)] + f[j] - f[i] + share * (f[port + u(3)] + f[j + u(1)] - f[i + u(1)])
+        worst = max(worst, into)
+        if not o.symmetric:
+            i, j = u(o.link + 2 * (c * o.places + old)), u(o.link + 2 * (c * o.places + new))
+            latency_in += f[j]
+            inverse_in += f[j + u(1)]
+            out = f[port] + f[j] - f[i] + share * (f[port + u(1)] + f[j + u(1)] - f[i + u(1)])
             worst = max(worst, out)
-            if not p.symmetric:
-                latency = p.link[new, c, 0]
-                inverse = p.link[new, c, 1]
-                into = st.port[slot, 2] + latency - p.link[old, c, 0]
-                into += share * (st.port[slot, 3] + inverse - p.link[old, c, 1])
-                latency_out += latency
-                inverse_out += inverse
-                worst = max(worst, into)
-            if p.link_energy:
-                per_byte += p.joules[c, new] - p.joules[c, old]
-    worst = max(worst, max(latency_out + share * inverse_out, latency_in + share * inverse_in))
+        if o.link_energy:
+            per_byte += f[u(o.joules + new * o.places + c)] - f[u(o.joules + old * o.places + c)]
+    worst = max(worst, max(latency + share * inverse, latency_in + share * inverse_in))
     return 2 * worst, per_byte
 
 
-@compiled
-def over_in(p, st, slot, k):  # type: ignore[no-untyped-def]
-    """Layers of a slot that would not fit a GPU of group k."""
-    stages = st.shape[STAGES]
-    s = slot % stages
-    most = p.fits[st.shape[R_INDEX], st.shape[B_INDEX], k, kind_of(s, stages)]
-    return max(0, st.layers[s] - most)
+@inner
+def over_in(o, q, slot, k, held):  # type: ignore[no-untyped-def]
+    """How many of `held` layers in a slot would not fit a GPU of group k."""
+    stages = q[STAGES]
+    return max(0, held - q[u(q[FITS] + 4 * k + kind_of(slot % stages, stages))])
 
 
-@compiled
-def power_excess_after(p, st, leaving, entering):  # type: ignore[no-untyped-def]
+@inner
+def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-def]
     """Relative power excess if a GPU of group `entering` took the place of one of group `leaving`."""
     excess = 0.0
-    for site in range(len(p.caps)):
-        draw = st.draw[site]
-        if p.site[leaving] == site:
-            draw -= p.rates[leaving, 2]
-        if p.site[entering] == site:
-            draw += p.rates[entering, 2]
-        excess += max(0.0, draw / p.caps[site] - 1.0)
+    for site in range(o.sites):
+        draw = f[o.draw + site]
+        if q[o.site + leaving] == site:
+            draw -= f[o.rates + 3 * leaving + 2]
+        if q[o.site + entering] == site:
+            draw += f[o.rates + 3 * entering + 2]
+        excess += max(0.0, draw / f[o.caps + site] - 1.0)
     return excess
 
 
-@compiled
-def try_exchange(p, st, i, j, result):  # type: ignore[no-untyped-def]
-    """Evaluate the exchange of positions i and j of st.group; i is a used slot, j another one or an unused GPU."""
-    group = st.group
-    stages, slots = st.shape[STAGES], st.shape[SLOTS]
-    replicas, b, count = st.shape[REPLICAS], st.shape[B_INDEX], st.shape[COUNT]
-    k, g = group[i], group[j]
+@inner
+def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
+    """Evaluate the exchange of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
+    stages, slots, replicas = q[STAGES], q[SLOTS], q[REPLICAS]
+    b, count = q[B_INDEX], q[COUNT]
+    k, g = q[o.group + i], q[o.group + j]
     r, s = i // stages, i % stages
     inside = j < slots
-    q = j // stages if inside else -1
-    z = j % stages if inside else -1
+    w, z = (j // stages, j % stages) if inside else (-1, -1)
 
-    idle = st.sums[IDLE]
-    over = st.sums[OVER] + over_in(p, st, i, g) - over_in(p, st, i, k)
+    idle, excess = f[IDLE], f[POWER]
+    held = q[o.layers + s]
+    over = f[OVER] + over_in(o, q, i, g, held) - over_in(o, q, i, k, held)
     if inside:
-        over += over_in(p, st, j, k) - over_in(p, st, j, g)
+        held = q[o.layers + z]
+        over += over_in(o, q, j, k, held) - over_in(o, q, j, g, held)
     else:
-        idle += p.rates[g, 1] - p.rates[k, 1]
-    excess = over + power_excess_after(p, st, k, k if inside else g)
+        idle += f[o.rates + 3 * g + 1] - f[o.rates + 3 * k + 1]
+        if o.sites > 0:
+            excess = power_excess_after(o, q, f, k, g)
 
-    exchange = largest_but(st.stage, st.top, 3, s, z)
-    exchanges, holders = st.sums[SUM_EXCHANGES], st.sums[HOLDERS]
-    if s == z or replicas == 1:
-        exchange = st.stage[st.top[3], 0]  # the same holders in another order
-    else:
-        seconds, per_byte = exchange_with(p, st, s, r, g)
+    exchange, exchanges, holders = f[o.stage + 3 * q[TOP + 3]], f[SUM_EXCHANGES], f[HOLDERS]
+    if s != z and replicas > 1 and q[o.place + k] != q[o.place + g]:
+        exchange = largest_but(q, f, o.stage, TOP + 3, s, z)
+        seconds, per_byte = exchange_with(o, q, f, s, r, g)
         exchange = max(exchange, seconds)
-        exchanges += seconds - st.stage[s, 0]
-        holders += (per_byte - st.stage[s, 1]) * st.stage[s, 2]
+        stage = o.stage + 3 * s
+        exchanges += seconds - f[stage]
+        holders += (per_byte - f[stage + 1]) * f[stage + 2]
         if inside:
-            seconds, per_byte = exchange_with(p, st, z, q, k)
+            seconds, per_byte = exchange_with(o, q, f, z, w, k)
             exchange = max(exchange, seconds)
-            exchanges += seconds - st.stage[z, 0]
-            holders += (per_byte - st.stage[z, 1]) * st.stage[z, 2]
+            stage = o.stage + 3 * z
+            exchanges += seconds - f[stage]
+            holders += (per_byte - f[stage + 1]) * f[stage + 2]
 
-    group[i], group[j] = g, k
-    seconds, above, neighbours = pipeline_cost(p, b, count, st.layers, group, r * stages, stages)
-    slowest = max(seconds, largest_but(st.pipeline, st.top, 0, r, q))
-    pipelines = st.sums[SUM_PIPELINES] + seconds - st.pipeline[r, 0]
-    above += st.sums[ABOVE] - st.pipeline[r, 1]
-    neighbours += st.sums[NEIGHBOURS] - st.pipeline[r, 2]
-    if inside and q != r:
-        seconds, busy, per_byte = pipeline_cost(p, b, count, st.layers, group, q * stages, stages)
+    q[o.group + i], q[o.group + j] = g, k
+    row = o.pipeline + 3 * r
+    start = o.group + r * stages
+    seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
+    slowest = max(seconds, largest_but(q, f, o.pipeline, TOP, r, w))
+    pipelines = f[SUM_PIPELINES] + seconds - f[row]
+    above = f[ABOVE] + busy - f[row + 1]
+    neighbours = f[NEIGHBOURS] + per_byte - f[row + 2]
+    if inside and w != r:
+        row = o.pipeline + 3 * w
+        start = o.group + w * stages
+        seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
-        pipelines += seconds - st.pipeline[q, 0]
-        above += busy - st.pipeline[q, 1]
-        neighbours += per_byte - st.pipeline[q, 2]
-    group[i], group[j] = k, g
-    judge(p, st, slowest, exchange, pipelines, exchanges, (idle, above, neighbours, holders), excess, result)
+        pipelines += seconds - f[row]
+        above += busy - f[row + 1]
+        neighbours += per_byte - f[row + 2]
+    q[o.group + i], q[o.group + j] = k, g
+    excess += over
+    judge(
+        o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result
+    )
 
 
-@compiled
-def place_gpu(p, st, slot, k):  # type: ignore[no-untyped-def]
-    """Put group k into a used slot: everything but pipelines, stage seconds and totals."""
-    old = st.group[slot]
-    stages = st.shape[STAGES]
+@inner
+def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
+    """Put group k into a used slot: everything but pipelines and totals."""
+    stages = q[STAGES]
+    old = q[o.group + slot]
     s = slot % stages
-    st.sums[IDLE] += p.rates[k, 1] - p.rates[old, 1]
-    st.sums[OVER] += over_in(p, st, slot, k) - over_in(p, st, slot, old)
-    if p.site[old] >= 0:
-        st.draw[p.site[old]] -= p.rates[old, 2]
-    if p.site[k] >= 0:
-        st.draw[p.site[k]] += p.rates[k, 2]
-    st.group[slot] = k
-    c, d = p.place[old], p.place[k]
+    held = q[o.layers + s]
+    f[IDLE] += f[o.rates + 3 * k + 1] - f[o.rates + 3 * old + 1]
+    f[OVER] += over_in(o, q, slot, k, held) - over_in(o, q, slot, old, held)
+    if q[o.site + old] >= 0:
+        f[o.draw + q[o.site + old]] -= f[o.rates + 3 * old + 2]
+    if q[o.site + k] >= 0:
+        f[o.draw + q[o.site + k]] += f[o.rates + 3 * k + 2]
+    q[o.group + slot] = k
+    c, d = q[o.place + old], q[o.place + k]
     if c == d:
         return
+    q[o.spot + slot] = d
     latency_out = inverse_out = latency_in = inverse_in = per_byte = 0.0
-    for r in range(st.shape[REPLICAS]):
+    for r in range(q[REPLICAS]):
         other = r * stages + s
-        if other != slot:
-            e = p.place[st.group[other]]
-            st.port[other, 0] += p.link[e, d, 0] - p.link[e, c, 0]
-            st.port[other, 1] += p.link[e, d, 1] - p.link[e, c, 1]
-            st.port[other, 2] += p.link[d, e, 0] - p.link[c, e, 0]
-            st.port[other, 3] += p.link[d, e, 1] - p.link[c, e, 1]
-            latency_in += p.link[e, d, 0]
-            inverse_in += p.link[e, d, 1]
-            latency_out += p.link[d, e, 0]
-            inverse_out += p.link[d, e, 1]
-            per_byte += p.joules[e, d] - p.joules[e, c]
-    st.port[slot, 0] = latency_out
-    st.port[slot, 1] = inverse_out
-    st.port[slot, 2] = latency_in
-    st.port[slot, 3] = inverse_in
-    st.stage[s, 1] += per_byte
-    st.stage[s, 0] = exchange_from_ports(st, s, st.stage[s, 2])
+        if other == slot:
+            continue
+        e = q[o.spot + other]
+        port = o.port + 4 * other
+        i, j = o.link + 2 * (e * o.places + d), o.link + 2 * (e * o.places + c)
+        f[port] += f[i] - f[j]
+        f[port + 1] += f[i + 1] - f[j + 1]
+        latency_in += f[i]
+        inverse_in += f[i + 1]
+        i, j = o.link + 2 * (d * o.places + e), o.link + 2 * (c * o.places + e)
+        f[port + 2] += f[i] - f[j]
+        f[port + 3] += f[i + 1] - f[j + 1]
+        latency_out += f[i]
+        inverse_out += f[i + 1]
+        if o.link_energy:
+            per_byte += f[o.joules + d * o.places + e] - f[o.joules + c * o.places + e]
+    port = o.port + 4 * slot
+    f[port], f[port + 1], f[port + 2], f[port + 3] = latency_out, inverse_out, latency_in, inverse_in
+    stage = o.stage + 3 * s
+    f[stage + 1] += per_byte
+    f[stage] = exchange_from_ports(o, q, f, s, f[stage + 2])
 
 
-@compiled
-def do_exchange(p, st, i, j):  # type: ignore[no-untyped-def]
-    """Exchange positions i and j of st.group; i is a used slot."""
-    k, g = st.group[i], st.group[j]
-    stages = st.shape[STAGES]
-    place_gpu(p, st, i, g)
-    if j < st.shape[SLOTS]:
-        place_gpu(p, st, j, k)
+@inner
+def do_exchange(o, q, f, i, j):  # type: ignore[no-untyped-def]
+    """Exchange positions i and j of `group`; i is a used slot."""
+    k, g = q[o.group + i], q[o.group + j]
+    stages = q[STAGES]
+    place_gpu(o, q, f, i, g)
+    if j < q[SLOTS]:
+        place_gpu(o, q, f, j, k)
         if j // stages != i // stages:
-            renew_pipeline(p, st, j // stages)
+            renew_pipeline(o, q, f, j // stages)
     else:
-        st.group[j] = k
-    renew_pipeline(p, st, i // stages)
-    conclude(p, st)
+        q[o.group + j] = k
+    renew_pipeline(o, q, f, i // stages)
+    conclude(o, q, f)
 
 
-@compiled
-def renew_pipeline(p, st, r):  # type: ignore[no-untyped-def]
+@inner
+def renew_pipeline(o, q, f, r):  # type: ignore[no-untyped-def]
     """Recompute the entries of one pipeline."""
-    stages = st.shape[STAGES]
+    stages = q[STAGES]
+    start = o.group + r * stages
     seconds, above, per_byte = pipeline_cost(
-        p, st.shape[B_INDEX], st.shape[COUNT], st.layers, st.group, r * stages, stages
+        o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages
     )
-    st.pipeline[r, 0] = seconds
-    st.pipeline[r, 1] = above
-    st.pipeline[r, 2] = per_byte
+    i = o.pipeline + 3 * r
+    f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
 
 
-@compiled
-def try_shift(p, st, a, z, size, result):  # type: ignore[no-untyped-def]
+@inner
+def over_of_stage(o, q, s):  # type: ignore[no-untyped-def]
+    """Layers of stage s that do not fit, over its holders."""
+    over = 0
+    held = q[o.layers + s]
+    stages = q[STAGES]
+    for r in range(q[REPLICAS]):
+        slot = r * stages + s
+        over += over_in(o, q, slot, q[u(o.group + slot)], held)
+    return over
+
+
+@inner
+def try_shift(o, q, f, a, z, size, result):  # type: ignore[no-untyped-def]
     """Evaluate moving `size` layers from stage a, which holds more, to stage z."""
-    replicas, stages, b, count = st.shape[REPLICAS], st.shape[STAGES], st.shape[B_INDEX], st.shape[COUNT]
-    over = st.sums[OVER]
+    replicas, stages, b, count = q[REPLICAS], q[STAGES], q[B_INDEX], q[COUNT]
+    over = f[OVER] - over_of_stage(o, q, a) - over_of_stage(o, q, z)
+    q[o.layers + a] -= size
+    q[o.layers + z] += size
+    over += over_of_stage(o, q, a) + over_of_stage(o, q, z)
+    slowest = pipelines = above = 0.0
     for r in range(replicas):
-        i, j = r * stages + a, r * stages + z
-        over -= over_in(p, st, i, st.group[i]) + over_in(p, st, j, st.group[j])
-    st.layers[a] -= size
-    st.layers[z] += size
-    slowest = 0.0
-    pipelines = 0.0
-    above = 0.0
-    for r in range(replicas):
-        i, j = r * stages + a, r * stages + z
-        over += over_in(p, st, i, st.group[i]) + over_in(p, st, j, st.group[j])
-        seconds, busy, per_byte = pipeline_cost(p, b, count, st.layers, st.group, r * stages, stages)
+        start = o.group + r * stages
+        seconds, busy, _ = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
         pipelines += seconds
         above += busy
-    exchange = largest_but(st.stage, st.top, 3, a, z)
-    exchanges, holders = st.sums[SUM_EXCHANGES], st.sums[HOLDERS]
+    exchange = largest_but(q, f, o.stage, TOP + 3, a, z)
+    exchanges, holders = f[SUM_EXCHANGES], f[HOLDERS]
     if replicas > 1:
         for s in (a, z):
-            share = p.gradient[kind_of(s, stages), st.layers[s]] / replicas
-            seconds = exchange_from_ports(st, s, share)
+            stage = o.stage + 3 * s
+            share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
+            seconds = exchange_from_ports(o, q, f, s, share)
             exchange = max(exchange, seconds)
-            exchanges += seconds - st.stage[s, 0]
-            holders += st.stage[s, 1] * (share - st.stage[s, 2])
-    st.layers[a] += size
-    st.layers[z] -= size
-    excess = over + power_excess_after(p, st, st.group[0], st.group[0])
-    parts = (st.sums[IDLE], above, st.sums[NEIGHBOURS], holders)
-    judge(p, st, slowest, exchange, pipelines, exchanges, parts, excess, result)
+            exchanges += seconds - f[stage]
+            holders += f[stage + 1] * (share - f[stage + 2])
+    q[o.layers + a] += size
+    q[o.layers + z] -= size
+    excess = over + f[POWER]
+    idle, neighbours = f[IDLE], f[NEIGHBOURS]
+    judge(
+        o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result
+    )
 
 
-@compiled
-def do_shift(p, st, a, z, size):  # type: ignore[no-untyped-def]
+@inner
+def do_shift(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
     """Move `size` layers from stage a to stage z."""
-    replicas, stages = st.shape[REPLICAS], st.shape[STAGES]
+    replicas, stages = q[REPLICAS], q[STAGES]
+    f[OVER] -= over_of_stage(o, q, a) + over_of_stage(o, q, z)
+    q[o.layers + a] -= size
+    q[o.layers + z] += size
+    f[OVER] += over_of_stage(o, q, a) + over_of_stage(o, q, z)
     for r in range(replicas):
-        i, j = r * stages + a, r * stages + z
-        st.sums[OVER] -= over_in(p, st, i, st.group[i]) + over_in(p, st, j, st.group[j])
-    st.layers[a] -= size
-    st.layers[z] += size
-    for r in range(replicas):
-        i, j = r * stages + a, r * stages + z
-        st.sums[OVER] += over_in(p, st, i, st.group[i]) + over_in(p, st, j, st.group[j])
-        renew_pipeline(p, st, r)
+        renew_pipeline(o, q, f, r)
     for s in (a, z):
-        st.stage[s, 2] = p.gradient[kind_of(s, stages), st.layers[s]] / replicas
-        st.stage[s, 0] = exchange_from_ports(st, s, st.stage[s, 2])
-    conclude(p, st)
+        stage = o.stage + 3 * s
+        share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
+        f[stage + 2] = share
+        f[stage] = exchange_from_ports(o, q, f, s, share)
+    conclude(o, q, f)

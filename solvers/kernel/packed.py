@@ -1,101 +1,204 @@
-"""The problem as few, densely packed arrays: what compiled searches read in their inner loops.
+"""The problem and the plan under search in two flat blocks of memory, one of whole numbers, one of floats.
 
-Groups whose links are all alike share a *place*, so the link table of a regional cluster with a
-thousand GPUs fits a processor's first cache.
+Compiled code that takes dozens of arrays spends its time on passing and counting references to them, so
+inner loops get just (o, q, f): offsets, whole numbers, floats. Everything else reads the same memory
+through named views. Groups whose links are all alike share a *place*, so the link table of a regional
+cluster with a thousand GPUs fits a processor's first cache.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Ints, Tables
 
-Unsigned = NDArray[np.uint64]
-"""Indices in inner loops: unsigned ones spare numba's test for negative numbers."""
+REPLICAS, STAGES, R_INDEX, B_INDEX, COUNT, SLOTS, FITS = range(7)
+"""Entries of q for the plan in work: R, S, positions of R and mb in the tables, micro-batches M, R*S, where
+its rows of `fits` begin."""
+TOP = 8
+"""Where in q the three slowest pipelines are listed, then the three slowest exchanges; -1 where there are fewer."""
+TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
+"""Entries of f and of every result: T, E, violation, the goal's value, the value that the search compares."""
+IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
+"""Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
+sum of T_r, sum of D_s, layers that do not fit, relative excess of the power caps."""
+GOAL = 16
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
-"""Columns of `Packed.goal`; the search changes them, for example to walk along a front."""
+"""Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to walk along a front."""
+Q_HEAD, F_HEAD = 16, 24
 
 
-class Packed(NamedTuple):
-    """Indices: r usable replica counts, b usable micro-batches, k groups, c places, `kind` = 2*first + last."""
+
+class Offsets(NamedTuple):
+    """Sizes, and where tables begin in q or f; indices as in `Packed`, innermost last."""
 
     batch: int  # B
     message_bytes: float  # A
     symmetric: bool  # every link is like its reverse
     link_energy: bool  # some link takes energy
+    groups: int  # K
+    places: int
+    sites: int  # with a power cap
+    choices: int  # of micro-batch sizes
+    total: int  # L
+    gpus: int  # n
+    # in q
+    replicas: int
+    sizes: int
+    place: int
+    site: int
+    fits: int
+    layers: int  # [L] split of the plan in work
+    group: int  # [n] group of each of its slots r * S + s, then of each unused GPU
+    spot: int  # [n] place of each of its slots
+    seat: int  # [n] scratch
+    # in f
+    caps: int
+    rates: int
+    speed: int
+    gradient: int
+    link: int
+    joules: int
+    draw: int  # [sites] W of the plan in work
+    pipeline: int  # [n, 3] T_r, energy above idle per micro-batch, J/byte of the links
+    port: int  # [n, 4] of each slot: latency out, s/byte out, latency in, s/byte in, over the other holders
+    stage: int  # [L, 3] D_s, J/byte over pairs of holders, G_s/R
+    room: int  # [n, 2] scratch
+
+
+class Packed(NamedTuple):
+    """Indices: r usable replica counts, b usable micro-batches, k groups, c places, `kind` = 2*first + last."""
+
+    o: Offsets
+    q: Ints
+    f: Floats
+    counts: Ints  # [k] GPUs
     replicas: Ints  # [r]
     sizes: Ints  # [b] micro-batch sizes
-    counts: Ints  # [k] GPUs
-    place: Unsigned  # [k]
-    site: Ints  # [k] index into caps, -1 without a cap
-    caps: Floats  # [site] W
+    place: Ints  # [k]
+    fits: Ints  # [r, b, k, kind] most layers
+    layers: Ints  # [L] of the plan in work
+    group: Ints  # [n] of the plan in work
     rates: Floats  # [k, 3] figure per busy second above idle, per idle second; W for the caps
     speed: Floats  # [b, k, 4] s per block forward and backward; s of the head forward and backward
-    fits: Ints  # [r, b, k, kind] most layers
     gradient: Floats  # [kind, layers] bytes
     link: Floats  # [c, c, 2] latency; s per byte
-    joules: Floats  # [c, c] figure per byte, there and back together
     goal: Floats  # [6] see the names above
-    spot: Unsigned  # [n] room for the places of one stage's holders
-    ports: Floats  # [n, 2] room for seconds out and in of each of them
+    result: Floats  # [5] of the plan in work
 
 
 def pack(tables: Tables, goal: Goal) -> Packed:
-    """The arrays of one problem. Seconds must be linear in the layers, as SPEC 1.3 has them."""
+    """The memory of one problem. Seconds must be linear in the layers, as SPEC 1.3 has them."""
     blocks = tables.layers
     per_block = np.stack([tables.forward[:, :, 0, 1], tables.backward[:, :, 0, 1]], axis=-1)
     whole = np.stack([tables.forward[:, :, 1, blocks], tables.backward[:, :, 1, blocks]], axis=-1)
     head = np.maximum(whole - blocks * per_block, 0.0)
-    place, members = _places(tables)
+    place, members = find_places(tables)
     latency, inverse, energy = (
-        matrix[np.ix_(members, members)] for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
+        matrix[np.ix_(members, members)]
+        for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
     )
-    kinds = tables.fits.reshape(*tables.fits.shape[:3], 4)
-    # Half the referee's slack: rounding must never let a plan through that the referee refuses.
-    cap = 1 + CAP_SLACK / 2
-    return Packed(
+    gpus, stages = tables.gpus, blocks
+    whole_numbers = {
+        "replicas": np.array(tables.replicas),
+        "sizes": np.array(tables.micro_batches),
+        "place": place,
+        "site": tables.site,
+        "fits": tables.fits.reshape(*tables.fits.shape[:3], 4),
+        "layers": np.zeros(blocks),
+        "group": np.repeat(np.arange(len(tables.counts)), tables.counts),
+        "spot": np.zeros(gpus),
+        "seat": np.zeros(gpus),
+    }
+    floats = {
+        "caps": tables.power_caps,
+        "rates": np.stack([tables.active - tables.idle, tables.idle, tables.power], axis=-1),
+        "speed": np.concatenate([per_block, head], axis=-1),
+        "gradient": tables.gradient.reshape(4, -1),
+        "link": np.stack([latency, inverse], axis=-1),
+        "joules": energy + energy.T,
+        "draw": np.zeros(len(tables.power_caps)),
+        "pipeline": np.zeros((gpus, 3)),
+        "port": np.zeros((gpus, 4)),
+        "stage": np.zeros((stages, 3)),
+        "room": np.zeros((gpus, 2)),
+    }
+    q, q_offsets = lay_out(whole_numbers, Q_HEAD, np.int64)
+    f, f_offsets = lay_out(floats, F_HEAD, np.float64)
+    f[GOAL : GOAL + 6] = goal_row(goal)
+    offsets = Offsets(
         batch=tables.batch,
         message_bytes=tables.message_bytes,
         symmetric=bool((latency == latency.T).all() and (inverse == inverse.T).all()),
         link_energy=bool(energy.any()),
-        replicas=np.array(tables.replicas, dtype=np.int64),
-        sizes=np.array(tables.micro_batches, dtype=np.int64),
+        groups=len(tables.counts),
+        places=len(members),
+        sites=len(tables.power_caps),
+        choices=len(tables.micro_batches),
+        total=blocks,
+        gpus=gpus,
+        **q_offsets,
+        **f_offsets,
+    )
+
+    def view(block: Ints | Floats, offset: int, shape: tuple[int, ...]) -> Any:
+        return block[offset : offset + int(np.prod(shape))].reshape(shape)
+
+    return Packed(
+        o=offsets,
+        q=q,
+        f=f,
         counts=tables.counts,
-        place=place,
-        site=tables.site,
-        caps=tables.power_caps,
-        rates=np.ascontiguousarray(np.stack([tables.active - tables.idle, tables.idle, tables.power], axis=-1)),
-        speed=np.ascontiguousarray(np.concatenate([per_block, head], axis=-1)),
-        fits=np.ascontiguousarray(kinds),
-        gradient=np.ascontiguousarray(tables.gradient.reshape(4, -1)),
-        link=np.ascontiguousarray(np.stack([latency, inverse], axis=-1)),
-        joules=np.ascontiguousarray(energy + energy.T),
-        goal=np.array(
-            [
-                goal.time_weight,
-                goal.energy_weight,
-                np.inf if goal.time_cap is None else goal.time_cap * cap,
-                np.inf if goal.energy_cap is None else goal.energy_cap * cap,
-                1.0,
-                0.0,
-            ]
-        ),
-        spot=np.zeros(tables.gpus, dtype=np.uint64),
-        ports=np.zeros((tables.gpus, 2)),
+        **{
+            name: view(q, q_offsets[name], whole_numbers[name].shape)
+            for name in ("replicas", "sizes", "place", "fits", "layers", "group")
+        },
+        **{
+            name: view(f, f_offsets[name], floats[name].shape)
+            for name in ("rates", "speed", "gradient", "link")
+        },
+        goal=f[GOAL : GOAL + 6],
+        result=f[TIME : SCORE + 1],
     )
 
 
-def _places(tables: Tables) -> tuple[Unsigned, Ints]:
+def goal_row(goal: Goal) -> list[float]:
+    """The goal as entries of f; half the referee's slack, so that rounding lets nothing through that it refuses."""
+    cap = 1 + CAP_SLACK / 2
+    return [
+        goal.time_weight,
+        goal.energy_weight,
+        np.inf if goal.time_cap is None else goal.time_cap * cap,
+        np.inf if goal.energy_cap is None else goal.energy_cap * cap,
+        1.0,
+        0.0,
+    ]
+
+
+def lay_out(tables: dict[str, Any], head: int, kind: type) -> tuple[Any, dict[str, int]]:
+    """One block with `head` free entries and then the tables, and where each begins."""
+    offsets = {}
+    end = head
+    for name, table in tables.items():
+        offsets[name] = end
+        end += table.size
+    block = np.zeros(end, dtype=kind)
+    for name, table in tables.items():
+        block[offsets[name] : offsets[name] + table.size] = table.ravel()
+    return block, offsets
+
+
+def find_places(tables: Tables) -> tuple[Ints, Ints]:
     """Place of each group, and one group of each place; groups of a place have equal rows and columns."""
     known: dict[bytes, int] = {}
     matrices = [
-        np.concatenate([matrix, matrix.T], axis=1) for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
+        np.concatenate([matrix, matrix.T], axis=1)
+        for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
     ]
     rows = np.ascontiguousarray(np.concatenate(matrices, axis=1))
-    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.uint64)
+    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
     members = np.array([int(np.argmax(place == number)) for number in range(len(known))], dtype=np.int64)
     return place, members

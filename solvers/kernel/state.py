@@ -1,4 +1,4 @@
-"""A plan under search with everything that incremental evaluation needs, and its evaluation from scratch.
+"""The plan in work: everything that incremental evaluation needs, made from scratch and brought to totals.
 
 The GPUs that the plan leaves out follow the used slots in `group`: selecting, dropping and swapping
 GPUs are then all the exchange of two positions, and no GPU can be used twice.
@@ -6,76 +6,62 @@ GPUs are then all the exchange of two positions, and no GPU can be used twice.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from instances.tables import Floats, Ints
-from solvers.compiled import compiled
-from solvers.kernel.full import cap_excess, goal_value, kind_of, pipeline_cost, power_excess
-from solvers.kernel.packed import ENERGY_WEIGHT, GUIDE, PENALTY, TIME_WEIGHT, Packed
-
-REPLICAS, STAGES, R_INDEX, B_INDEX, COUNT, SLOTS = range(6)
-"""Entries of `State.shape`: R, S, positions of R and mb in the tables, micro-batches M, R*S."""
-TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
-"""Entries of a result: T, E, violation, the goal's value, and the value that the search compares."""
-IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER = range(7)
-"""Entries of `State.sums`: idle power, energy above idle per micro-batch, J/byte between neighbours, J between
-holders, sum of T_r, sum of D_s, layers that do not fit."""
-
-
-class State(NamedTuple):
-    """All arrays are changed in place; n GPUs, up to L stages, R pipelines, slot = r * S + s."""
-
-    shape: Ints  # [6]
-    layers: Ints  # [L] split; entries past S are unused
-    group: Ints  # [n] group of each slot, then of each unused GPU
-    pipeline: Floats  # [n, 3] T_r, energy above idle per micro-batch, J/byte of the links
-    port: Floats  # [n, 4] of each slot: latency out, s/byte out, latency in, s/byte in, over the other holders
-    stage: Floats  # [L, 3] D_s, J/byte over pairs of holders, G_s/R
-    sums: Floats  # [7]
-    top: Ints  # [6] the three slowest pipelines, then the three slowest exchanges; -1 where there are fewer
-    draw: Floats  # [sites] W
-    result: Floats  # [5]
-
-
-def new_state(p: Packed) -> State:
-    """An empty state with room for every plan of the problem."""
-    gpus, layers = int(p.counts.sum()), p.gradient.shape[1] - 1
-    return State(
-        shape=np.zeros(6, dtype=np.int64),
-        layers=np.zeros(layers, dtype=np.int64),
-        group=np.repeat(np.arange(len(p.counts)), p.counts),
-        pipeline=np.zeros((gpus, 3)),
-        port=np.zeros((gpus, 4)),
-        stage=np.zeros((layers, 3)),
-        sums=np.zeros(7),
-        top=np.zeros(6, dtype=np.int64),
-        draw=np.zeros(len(p.caps)),
-        result=np.zeros(5),
-    )
+from solvers.compiled import inner
+from solvers.kernel.full import cap_excess, goal_value, kind_of, pipeline_cost, u
+from solvers.kernel.packed import (
+    ABOVE,
+    B_INDEX,
+    COUNT,
+    ENERGY,
+    ENERGY_WEIGHT,
+    EXCESS,
+    FITS,
+    GOAL,
+    GUIDE,
+    HOLDERS,
+    IDLE,
+    NEIGHBOURS,
+    OVER,
+    PENALTY,
+    POWER,
+    R_INDEX,
+    REPLICAS,
+    SCORE,
+    SLOTS,
+    STAGES,
+    SUM_EXCHANGES,
+    SUM_PIPELINES,
+    TIME,
+    TIME_WEIGHT,
+    TOP,
+    VALUE,
+)
 
 
-@compiled
-def rank_top(values, count, top, start):  # type: ignore[no-untyped-def]
-    """Write the rows with the three largest entries of column 0 to top[start:start + 3]."""
+@inner
+def rank_top(q, f, table, count, start):  # type: ignore[no-untyped-def]
+    """Write to q[start:start + 3] the rows with the largest first entries of f[table:], rows of three; -1 for none."""
     first = second = third = -1
-    for i in range(count):
-        value = values[i, 0]
-        if first < 0 or value > values[first, 0]:
-            first, second, third = i, first, second
-        elif second < 0 or value > values[second, 0]:
-            second, third = i, second
-        elif third < 0 or value > values[third, 0]:
-            third = i
-    top[start] = first
-    top[start + 1] = second
-    top[start + 2] = third
+    most = more = much = -1.0
+    for row in range(count):
+        value = f[u(table + 3 * row)]
+        if value > most:
+            first, second, third = row, first, second
+            most, more, much = value, most, more
+        elif value > more:
+            second, third = row, second
+            more, much = value, more
+        elif value > much:
+            third = row
+            much = value
+    q[start] = first
+    q[start + 1] = second
+    q[start + 2] = third
 
 
-@compiled
-def judge(p, st, slowest, exchange, pipelines, exchanges, sums, excess, result):  # type: ignore[no-untyped-def]
-    """Fill `result` from the parts of a plan; `excess` is its violation of memory and power.
+@inner
+def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result):  # type: ignore[no-untyped-def]
+    """Fill `result` from the parts of a plan.
 
     Parameters
     ----------
@@ -83,107 +69,122 @@ def judge(p, st, slowest, exchange, pipelines, exchanges, sums, excess, result):
         max T_r and max D_s.
     pipelines, exchanges
         Sum of T_r and of D_s: the guide that tells plans of equal T apart.
-    sums
-        Tuple (idle power, energy above idle, neighbours, holders) as in `State.sums`.
+    idle, above, neighbours, holders
+        As the entries of f.
+    excess
+        Violation of memory and power.
     """
-    idle, above, neighbours, holders = sums
-    replicas = st.shape[REPLICAS]
+    replicas = q[REPLICAS]
     time = slowest + exchange
-    network = (p.batch // replicas) * p.message_bytes * neighbours + 2 * holders
-    energy = st.shape[COUNT] * above + idle * time + network
-    excess += cap_excess(p, time, energy)
-    value = goal_value(p, time, energy)
-    guide = p.goal[GUIDE] * (pipelines / replicas + exchanges / st.shape[STAGES])
+    energy = q[COUNT] * above + idle * time
+    if o.link_energy:
+        energy += (o.batch // replicas) * o.message_bytes * neighbours + 2 * holders
+    excess += cap_excess(f, time, energy)
+    value = goal_value(f, time, energy)
     result[TIME] = time
     result[ENERGY] = energy
     result[EXCESS] = excess
     result[VALUE] = value
-    guided = value + (p.goal[TIME_WEIGHT] + p.goal[ENERGY_WEIGHT] * idle) * guide
-    result[SCORE] = guided * (1.0 + p.goal[PENALTY] * excess)
+    guide = f[GOAL + GUIDE] * (pipelines / replicas + exchanges / q[STAGES])
+    guided = value + (f[GOAL + TIME_WEIGHT] + f[GOAL + ENERGY_WEIGHT] * idle) * guide
+    result[SCORE] = guided * (1.0 + f[GOAL + PENALTY] * excess)
 
 
-@compiled
-def conclude(p, st):  # type: ignore[no-untyped-def]
+@inner
+def conclude(o, q, f):  # type: ignore[no-untyped-def]
     """Totals, ranks and result from the per-pipeline and per-stage parts, which must be up to date."""
-    replicas, stages = st.shape[REPLICAS], st.shape[STAGES]
-    rank_top(st.pipeline, replicas, st.top, 0)
-    rank_top(st.stage, stages, st.top, 3)
+    replicas, stages = q[REPLICAS], q[STAGES]
+    rank_top(q, f, o.pipeline, replicas, TOP)
+    rank_top(q, f, o.stage, stages, TOP + 3)
     above = neighbours = holders = pipelines = exchanges = 0.0
     for r in range(replicas):
-        pipelines += st.pipeline[r, 0]
-        above += st.pipeline[r, 1]
-        neighbours += st.pipeline[r, 2]
+        i = o.pipeline + 3 * r
+        pipelines += f[i]
+        above += f[i + 1]
+        neighbours += f[i + 2]
     for s in range(stages):
-        exchanges += st.stage[s, 0]
-        holders += st.stage[s, 1] * st.stage[s, 2]
-    sums = st.sums
-    sums[ABOVE], sums[NEIGHBOURS], sums[HOLDERS] = above, neighbours, holders
-    sums[SUM_PIPELINES], sums[SUM_EXCHANGES] = pipelines, exchanges
-    excess = sums[OVER] + power_excess(p, st.draw)
-    parts = (sums[IDLE], above, neighbours, holders)
-    slowest, exchange = st.pipeline[st.top[0], 0], st.stage[st.top[3], 0]
-    judge(p, st, slowest, exchange, pipelines, exchanges, parts, excess, st.result)
+        i = o.stage + 3 * s
+        exchanges += f[i]
+        holders += f[i + 1] * f[i + 2]
+    f[ABOVE], f[NEIGHBOURS], f[HOLDERS] = above, neighbours, holders
+    f[SUM_PIPELINES], f[SUM_EXCHANGES] = pipelines, exchanges
+    excess = 0.0
+    for site in range(o.sites):
+        excess += max(0.0, f[o.draw + site] / f[o.caps + site] - 1.0)
+    f[POWER] = excess
+    slowest = f[o.pipeline + 3 * q[TOP]]
+    exchange = f[o.stage + 3 * q[TOP + 3]]
+    excess += f[OVER]
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, f[IDLE], above, neighbours, holders, excess, f)
 
 
-@compiled
-def load_ports(p, st, s):  # type: ignore[no-untyped-def]
+@inner
+def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     """Sums over the other holders for each slot of stage s, and the J/byte of the stage."""
-    replicas, stages = st.shape[REPLICAS], st.shape[STAGES]
+    replicas, stages = q[REPLICAS], q[STAGES]
     per_byte = 0.0
     for r in range(replicas):
         slot = r * stages + s
-        c = p.place[st.group[slot]]
+        c = q[o.spot + slot]
         latency_out = inverse_out = latency_in = inverse_in = 0.0
-        for q in range(replicas):
-            if q != r:
-                d = p.place[st.group[q * stages + s]]
-                latency_out += p.link[c, d, 0]
-                inverse_out += p.link[c, d, 1]
-                latency_in += p.link[d, c, 0]
-                inverse_in += p.link[d, c, 1]
-                per_byte += p.joules[c, d]
-        st.port[slot, 0] = latency_out
-        st.port[slot, 1] = inverse_out
-        st.port[slot, 2] = latency_in
-        st.port[slot, 3] = inverse_in
-    st.stage[s, 1] = 0.5 * per_byte
+        for z in range(replicas):
+            if z != r:
+                d = q[u(o.spot + z * stages + s)]
+                i = u(o.link + 2 * (c * o.places + d))
+                j = u(o.link + 2 * (d * o.places + c))
+                latency_out += f[i]
+                inverse_out += f[i + u(1)]
+                latency_in += f[j]
+                inverse_in += f[j + u(1)]
+                if o.link_energy:
+                    per_byte += f[u(o.joules + c * o.places + d)]
+        i = o.port + 4 * slot
+        f[i], f[i + 1], f[i + 2], f[i + 3] = latency_out, inverse_out, latency_in, inverse_in
+    f[o.stage + 3 * s + 1] = 0.5 * per_byte
 
 
-@compiled
-def exchange_from_ports(st, s, share):  # type: ignore[no-untyped-def]
+@inner
+def exchange_from_ports(o, q, f, s, share):  # type: ignore[no-untyped-def]
     """D_s for a share of `share` bytes."""
     worst = 0.0
-    stages = st.shape[STAGES]
-    for r in range(st.shape[REPLICAS]):
-        slot = r * stages + s
-        out = st.port[slot, 0] + share * st.port[slot, 1]
-        into = st.port[slot, 2] + share * st.port[slot, 3]
-        worst = max(worst, max(out, into))
+    stages = q[STAGES]
+    for r in range(q[REPLICAS]):
+        i = u(o.port + 4 * (r * stages + s))
+        worst = max(worst, f[i] + share * f[i + u(1)])
+        if not o.symmetric:
+            worst = max(worst, f[i + u(2)] + share * f[i + u(3)])
     return 2 * worst
 
 
-@compiled
-def load(p, st, r_index, b, stages):  # type: ignore[no-untyped-def]
-    """Make the state that of the plan in st.layers and st.group on this grid, from scratch."""
-    replicas = p.replicas[r_index]
-    count = p.batch // (replicas * p.sizes[b])
-    shape = st.shape
-    shape[REPLICAS], shape[STAGES], shape[R_INDEX], shape[B_INDEX] = replicas, stages, r_index, b
-    shape[COUNT], shape[SLOTS] = count, replicas * stages
-    st.sums[IDLE] = 0.0
-    st.sums[OVER] = 0.0
-    st.draw[:] = 0.0
+@inner
+def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
+    """Make everything about the plan whose split and placement lie in q, on this grid, from scratch."""
+    replicas = q[o.replicas + r_index]
+    count = o.batch // (replicas * q[o.sizes + b])
+    q[REPLICAS], q[STAGES], q[R_INDEX], q[B_INDEX] = replicas, stages, r_index, b
+    q[COUNT], q[SLOTS] = count, replicas * stages
+    q[FITS] = o.fits + 4 * o.groups * (r_index * o.choices + b)
+    idle = 0.0
+    over = 0
+    for site in range(o.sites):
+        f[o.draw + site] = 0.0
     for r in range(replicas):
-        seconds, above, per_byte = pipeline_cost(p, b, count, st.layers, st.group, r * stages, stages)
-        st.pipeline[r, 0], st.pipeline[r, 1], st.pipeline[r, 2] = seconds, above, per_byte
+        start = o.group + r * stages
+        seconds, above, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
+        i = o.pipeline + 3 * r
+        f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
         for s in range(stages):
-            k = st.group[r * stages + s]
-            st.sums[IDLE] += p.rates[k, 1]
-            st.sums[OVER] += max(0, st.layers[s] - p.fits[r_index, b, k, kind_of(s, stages)])
-            if p.site[k] >= 0:
-                st.draw[p.site[k]] += p.rates[k, 2]
+            k = q[start + s]
+            q[o.spot + r * stages + s] = q[o.place + k]
+            idle += f[o.rates + 3 * k + 1]
+            over += max(0, q[o.layers + s] - q[q[FITS] + 4 * k + kind_of(s, stages)])
+            site = q[o.site + k]
+            if site >= 0:
+                f[o.draw + site] += f[o.rates + 3 * k + 2]
+    f[IDLE], f[OVER] = idle, over
     for s in range(stages):
-        st.stage[s, 2] = p.gradient[kind_of(s, stages), st.layers[s]] / replicas
-        load_ports(p, st, s)
-        st.stage[s, 0] = exchange_from_ports(st, s, st.stage[s, 2])
-    conclude(p, st)
+        share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
+        f[o.stage + 3 * s + 2] = share
+        load_ports(o, q, f, s)
+        f[o.stage + 3 * s] = exchange_from_ports(o, q, f, s, share)
+    conclude(o, q, f)

@@ -56,14 +56,13 @@ class Memetic:
     descent: bool = True
     focus: float = 0.4
     structural: float = 0.2
-    length: float = 40.0
-    growth: float = 1.0
+    length: float = 30.0
+    growth: float = 0.2
     longest: float = 4000.0
     hot: float = 0.02
     warm: float = 0.004
     cold: float = 1e-5
     optimism: float = 0.1
-    anywhere: float = 0.1
     guide: float = 0.05
     front_capacity: int = 4000
 
@@ -103,7 +102,6 @@ class Memetic:
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
     from solvers.kernel.packed import pack
-    from solvers.kernel.state import new_state
     from solvers.memetic.parameters import Settings
     from solvers.memetic.pool import new_pool
     from solvers.memetic.randomness import new_stream
@@ -114,8 +112,7 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
     packed = pack(tables, problem.goal)
     return Search(
         p=packed,
-        state=new_state(packed),
-        spare=new_state(packed),
+        spare=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
         pool=new_pool(tables, grids, options.elites),
         record=new_record(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),

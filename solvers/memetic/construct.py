@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.compiled import compiled
+from solvers.compiled import inner
 from solvers.memetic.randomness import below, shuffle, uniform
 
 
-@compiled
+@inner
 def list_gpus(p, group):  # type: ignore[no-untyped-def]
     """All GPUs in listed order."""
     i = 0
@@ -18,7 +18,7 @@ def list_gpus(p, group):  # type: ignore[no-untyped-def]
             i += 1
 
 
-@compiled
+@inner
 def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-def]
     """The plan of SPEC 4.1: equal layers, stage s of pipeline r on GPU number s*R + r."""
     replicas = p.replicas[r_index]
@@ -35,7 +35,7 @@ def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-
     append_unused(p, group, replicas * stages)
 
 
-@compiled
+@inner
 def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
     """Write the GPUs that the first `slots` entries leave out behind them."""
     left = p.counts.copy()
@@ -48,14 +48,14 @@ def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
             i += 1
 
 
-@compiled
+@inner
 def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     """All GPUs in random order."""
     list_gpus(p, group)
     shuffle(rng, group, len(group))
 
 
-@compiled
+@inner
 def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
     """Chain GPUs greedily, each near the one before, fast or frugal by random weights; lay the chain out.
 
@@ -65,7 +65,7 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
     replicas = p.replicas[r_index]
     slots = replicas * stages
     groups = len(p.counts)
-    message = p.message_bytes * p.sizes[b]
+    message = p.o.message_bytes * p.sizes[b]
     near = 2.0 ** (8.0 * uniform(rng) - 4.0)
     fast = 2.0 ** (8.0 * uniform(rng) - 4.0)
     frugal = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)

@@ -41,7 +41,7 @@ class Finds:
     def collect(self, record: Record) -> None:
         """Look for an improvement in the record."""
         self._record = record
-        changes = int(record.count[1])
+        changes = int(record.held[1])
         # The kernel's value is trusted here: the referee takes too long between chunks on a thousand GPUs.
         value = float(record.best[0])
         fresh = changes != self._changes and not self._problem.goal.front
@@ -72,7 +72,7 @@ class Finds:
             points.append((evaluation.time_s, evaluation.energy_j, plan))
         record = self._record
         if record is not None:
-            for i in range(int(record.count[0])):
+            for i in range(int(record.held[0])):
                 time, energy = record.point[i]
                 points.append((float(time), float(energy), plan_of(self._problem, record, i)))
         return nondominated(points)

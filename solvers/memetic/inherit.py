@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.compiled import compiled
+from solvers.compiled import inner
 from solvers.memetic.construct import append_unused
 from solvers.memetic.randomness import below, shuffle, uniform
 
 HOLE = -1
 
 
-@compiled
+@inner
 def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
     """Fill source[:ours] with the parent's column for each of the child's stages, in order; HOLE for a new one."""
     few, many = min(theirs, ours), max(theirs, ours)
@@ -28,7 +28,7 @@ def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
             source[i] = HOLE
 
 
-@compiled
+@inner
 def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
     """Fill pipelines first..last-1 of the child from random pipelines of a parent, as far as GPUs are left."""
     source = np.empty(max(theirs, stages), dtype=np.int64)
@@ -46,15 +46,15 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
                     left[k] -= 1
 
 
-@compiled
+@inner
 def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
     """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
     replicas = p.replicas[r_index]
     slots = replicas * stages
-    message = p.message_bytes * p.sizes[b] * (p.batch // (replicas * p.sizes[b]))
+    message = p.o.message_bytes * p.sizes[b] * (p.o.batch // (replicas * p.sizes[b]))
     total = p.gradient.shape[1] - 1
     share = p.gradient[0, max(1, total // stages)] / replicas
-    work = (p.batch // replicas) / p.sizes[b] * total / stages
+    work = (p.o.batch // replicas) / p.sizes[b] * total / stages
     order = np.arange(slots)
     shuffle(rng, order, slots)
     own = 4.0 ** (2.0 * uniform(rng) - 1.0)
@@ -72,10 +72,10 @@ def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-unty
             cost = own * work * (p.speed[b, k, 0] + p.speed[b, k, 1])
             if s > 0 and group[slot - 1] != HOLE:
                 d = p.place[group[slot - 1]]
-                cost += p.link[c, d, 0] + message * p.link[c, d, 1] + message * p.link[d, c, 1]
+                cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
             if s < stages - 1 and group[slot + 1] != HOLE:
                 d = p.place[group[slot + 1]]
-                cost += p.link[c, d, 0] + message * p.link[c, d, 1] + message * p.link[d, c, 1]
+                cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
             if peer != slot and group[peer] != HOLE:
                 d = p.place[group[peer]]
                 cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
@@ -88,7 +88,7 @@ def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-unty
     append_unused(p, group, slots)
 
 
-@compiled
+@inner
 def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[no-untyped-def]
     """The parent's split stretched or squeezed to the child's depth; random where it must invent."""
     if theirs == stages:
@@ -101,7 +101,7 @@ def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[
         layers[below(rng, stages)] += 1
 
 
-@compiled
+@inner
 def ruin(rng, group, slots, count):  # type: ignore[no-untyped-def]
     """Exchange `count` random slots with random GPUs, used or not."""
     for _ in range(count):

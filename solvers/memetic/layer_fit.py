@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.compiled import compiled
+from solvers.compiled import inner
 from solvers.kernel.full import cap_excess, goal_value, kind_of, measure, violation
 from solvers.kernel.packed import ENERGY_WEIGHT, PENALTY, TIME_WEIGHT
 
@@ -16,16 +16,16 @@ _LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
 """Thresholds tried, as multiples of the least feasible one: balance first, then cheap stages first."""
 
 
-@compiled
+@inner
 def plan_score(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
     """Value of a plan with penalties for what it violates."""
-    time, energy = measure(p, r_index, b, stages, layers, group)
-    over, power = violation(p, r_index, b, stages, layers, group)
-    excess = over + power + cap_excess(p, time, energy)
-    return goal_value(p, time, energy) * (1.0 + p.goal[PENALTY] * excess)
+    time, energy = measure(p.o, p.q, p.f, r_index, b, stages, layers, group)
+    over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, group)
+    excess = over + power + cap_excess(p.f, time, energy)
+    return goal_value(p.f, time, energy) * (1.0 + p.goal[PENALTY] * excess)
 
 
-@compiled
+@inner
 def _room(slope, offset, most, threshold, caps, stages):  # type: ignore[no-untyped-def]
     """Fill `caps` with the layers each stage may hold under the threshold; their sum."""
     total = 0
@@ -36,7 +36,7 @@ def _room(slope, offset, most, threshold, caps, stages):  # type: ignore[no-unty
     return total
 
 
-@compiled
+@inner
 def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
     """Write a good split for the placement to layers[:stages]; number of plans costed."""
     replicas = p.replicas[r_index]
@@ -45,7 +45,7 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
     offset = np.zeros(stages)
     cost = np.zeros(stages)
     most = np.full(stages, total)
-    count = p.batch // (replicas * p.sizes[b])
+    count = p.o.batch // (replicas * p.sizes[b])
     for s in range(stages):
         for r in range(replicas):
             k = group[r * stages + s]

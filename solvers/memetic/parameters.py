@@ -25,5 +25,4 @@ class Settings(NamedTuple):
     warm: float
     cold: float
     optimism: float
-    anywhere: float
     guide: float

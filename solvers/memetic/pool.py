@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.tables import Floats, Ints, Tables
-from solvers.compiled import compiled
-from solvers.kernel.packed import Unsigned
-from solvers.memetic.randomness import mix
+from solvers.compiled import inner
+from solvers.memetic.randomness import Words, mix
 
 Small = NDArray[np.int16]
 _ONE = np.uint64(1)
@@ -25,7 +24,7 @@ class Pool(NamedTuple):
     groups: Small  # [g, e, n] placement, slot r * S + s
     layers: Small  # [g, e, L]
     merit: Floats  # [g, e, 3] T, E, violation of memory and power
-    mark: Unsigned  # [g, e] hash
+    mark: Words  # [g, e] hash
 
 
 def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
@@ -42,7 +41,7 @@ def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
     )
 
 
-@compiled
+@inner
 def sort_pipelines(group, replicas, stages):  # type: ignore[no-untyped-def]
     """Sort the rows of a placement in place: the canonical form."""
     for r in range(1, replicas):
@@ -59,7 +58,7 @@ def sort_pipelines(group, replicas, stages):  # type: ignore[no-untyped-def]
             q -= 1
 
 
-@compiled
+@inner
 def fingerprint(layers, group, stages, slots):  # type: ignore[no-untyped-def]
     """Hash of a canonical plan of a known grid."""
     word = np.uint64(stages)
@@ -70,7 +69,7 @@ def fingerprint(layers, group, stages, slots):  # type: ignore[no-untyped-def]
     return word
 
 
-@compiled
+@inner
 def merit_of(p, merit):  # type: ignore[no-untyped-def]
     """What the search ranks members by: feasible plans by value, infeasible ones behind by violation."""
     time, energy = merit[0], merit[1]
@@ -79,7 +78,7 @@ def merit_of(p, merit):  # type: ignore[no-untyped-def]
     return value if excess == 0.0 else value * (2.0 + 100.0 * excess)
 
 
-@compiled
+@inner
 def best_member(p, pool, g):  # type: ignore[no-untyped-def]
     """Position and merit of the best member of a niche; (-1, inf) if it is empty."""
     chosen = -1
@@ -91,7 +90,7 @@ def best_member(p, pool, g):  # type: ignore[no-untyped-def]
     return chosen, least
 
 
-@compiled
+@inner
 def promise_of(p, pool, g, optimism):  # type: ignore[no-untyped-def]
     """What the best member of a niche may become, as a value; inf if it is empty.
 
@@ -107,7 +106,7 @@ def promise_of(p, pool, g, optimism):  # type: ignore[no-untyped-def]
     return merit * (1.0 - optimism / np.sqrt(1.0 + visits))
 
 
-@compiled
+@inner
 def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
     """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
     stages = pool.grids[g, 2]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
+from solvers.compiled import inner
 
 Words = NDArray[np.uint64]
 
@@ -25,7 +25,7 @@ def new_stream(seed: int) -> Words:
     return np.array([seed % (1 << 64)], dtype=np.uint64)
 
 
-@compiled
+@inner
 def mix(word):  # type: ignore[no-untyped-def]
     """Scramble 64 bits; also the hash of the population."""
     word = (word ^ (word >> _30)) * _FIRST
@@ -33,20 +33,20 @@ def mix(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> _31)
 
 
-@compiled
+@inner
 def uniform(rng):  # type: ignore[no-untyped-def]
     """A number from 0 (included) to 1 (excluded)."""
     rng[0] += _STEP
     return (mix(rng[0]) >> _11) * _UNIT
 
 
-@compiled
+@inner
 def below(rng, count):  # type: ignore[no-untyped-def]
     """A whole number from 0 to count - 1."""
     return int(uniform(rng) * count)
 
 
-@compiled
+@inner
 def shuffle(rng, values, count):  # type: ignore[no-untyped-def]
     """Shuffle values[:count] in place."""
     for i in range(count - 1, 0, -1):

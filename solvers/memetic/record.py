@@ -8,7 +8,7 @@ import numpy as np
 
 from instances.objective import CAP_SLACK
 from instances.tables import Floats, Ints, Tables
-from solvers.compiled import compiled
+from solvers.compiled import inner
 from solvers.kernel.full import cap_excess, goal_value, measure, violation
 from solvers.memetic.pool import Small
 
@@ -16,7 +16,7 @@ from solvers.memetic.pool import Small
 class Record(NamedTuple):
     """Rows of `point` are sorted by time; plan i lies in row slot[i] of the other arrays."""
 
-    count: Ints  # [3] plans held, changes so far, whether a front is kept
+    held: Ints  # [3] plans held, changes so far, whether a front is kept
     best: Floats  # [1] least value; unused for a front
     point: Floats  # [a, 2] T, E
     slot: Ints  # [a]
@@ -29,7 +29,7 @@ def new_record(tables: Tables, front: bool, capacity: int) -> Record:
     """An empty record with room for one plan, or for `capacity` plans of a front."""
     rows = capacity if front else 1
     return Record(
-        count=np.array([0, 0, int(front)], dtype=np.int64),
+        held=np.array([0, 0, int(front)], dtype=np.int64),
         best=np.array([np.inf]),
         point=np.zeros((rows, 2)),
         slot=np.arange(rows, dtype=np.int64),
@@ -39,10 +39,10 @@ def new_record(tables: Tables, front: bool, capacity: int) -> Record:
     )
 
 
-@compiled
+@inner
 def first_later(record, time):  # type: ignore[no-untyped-def]
     """Number of points that are not slower than `time`, 1e-9 of slack included."""
-    low, high = 0, record.count[0]
+    low, high = 0, record.held[0]
     limit = time * (1.0 + CAP_SLACK)
     while low < high:
         middle = (low + high) // 2
@@ -53,34 +53,34 @@ def first_later(record, time):  # type: ignore[no-untyped-def]
     return low
 
 
-@compiled
-def wanted(p, record, time, energy):  # type: ignore[no-untyped-def]
+@inner
+def wanted(f, record, time, energy):  # type: ignore[no-untyped-def]
     """Whether a feasible plan of this time and energy would be an improvement."""
-    if record.count[2] == 0:
-        return goal_value(p, time, energy) < record.best[0] and cap_excess(p, time, energy) == 0.0
+    if record.held[2] == 0:
+        return goal_value(f, time, energy) < record.best[0] and cap_excess(f, time, energy) == 0.0
     before = first_later(record, time)
     return before == 0 or record.point[before - 1, 1] > energy * (1.0 + CAP_SLACK)
 
 
-@compiled
+@inner
 def offer(p, record, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
     """Keep the plan if it is feasible and an improvement, costed from scratch; whether it was kept."""
-    over, power = violation(p, r_index, b, stages, layers, group)
+    over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, group)
     if over > 0 or power > 0.0:
         return False
-    time, energy = measure(p, r_index, b, stages, layers, group)
-    if not wanted(p, record, time, energy):
+    time, energy = measure(p.o, p.q, p.f, r_index, b, stages, layers, group)
+    if not wanted(p.f, record, time, energy):
         return False
     position = 0
-    if record.count[2] == 0:
-        record.best[0] = goal_value(p, time, energy)
-        record.count[0] = 1
+    if record.held[2] == 0:
+        record.best[0] = goal_value(p.f, time, energy)
+        record.held[0] = 1
     else:
         position = make_room(record, time, energy)
         if position < 0:
             return False
     row = record.slot[position]
-    record.count[1] += 1
+    record.held[1] += 1
     record.point[position, 0] = time
     record.point[position, 1] = energy
     record.grids[row, 0], record.grids[row, 1], record.grids[row, 2] = r_index, b, stages
@@ -91,11 +91,11 @@ def offer(p, record, r_index, b, stages, layers, group):  # type: ignore[no-unty
     return True
 
 
-@compiled
+@inner
 def make_room(record, time, energy):  # type: ignore[no-untyped-def]
     """Remove what the new point dominates and open its position; -1 if the record is full."""
     slack = 1.0 + CAP_SLACK
-    count = record.count[0]
+    count = record.held[0]
     kept = 0
     for i in range(count):
         dominated = time <= record.point[i, 0] * slack and energy <= record.point[i, 1] * slack
@@ -115,5 +115,5 @@ def make_room(record, time, energy):  # type: ignore[no-untyped-def]
         record.slot[position] = record.slot[position - 1]
         position -= 1
     record.slot[position] = row
-    record.count[0] = kept + 1
+    record.held[0] = kept + 1
     return position

@@ -1,83 +1,74 @@
 """Structural moves inside a grid: whole columns, segments and tails of pipelines change place.
 
-Each writes a neighbour of the current plan over st.layers and st.group; the caller loads and judges it.
+Each writes a neighbour of the plan in work over its split and placement; the caller loads and judges it.
 """
 
 from __future__ import annotations
 
-from solvers.compiled import compiled
-from solvers.kernel.state import REPLICAS, SLOTS, STAGES
+from solvers.compiled import inner
 from solvers.memetic.randomness import below, uniform
 
 
-@compiled
-def reshape(rng, st):  # type: ignore[no-untyped-def]
-    """One random structural move; False if the plan's shape has none."""
-    replicas, stages, slots = st.shape[REPLICAS], st.shape[STAGES], st.shape[SLOTS]
+@inner
+def reshape(rng, layers, group, replicas, stages):  # type: ignore[no-untyped-def]
+    """One random structural move; False, and nothing changed, if the draw was none."""
     if stages < 2:
         return False
     u = uniform(rng)
     if replicas > 1 and u < 0.2:
-        swap_tails(rng, st.group, replicas, stages)
+        swap_tails(rng, group, replicas, stages)
         return True
     a, z = below(rng, stages), below(rng, stages)
     if a == z:
         return False
     if u < 0.35:
-        r = below(rng, replicas)
-        rotate(st.group, r * stages, a, z, 1)
+        rotate(group, below(rng, replicas) * stages, a, z)
     elif u < 0.55:
-        move_column(st, a, z, replicas, stages)
+        rotate(layers, 0, a, z)
+        for r in range(replicas):
+            rotate(group, r * stages, a, z)
     elif u < 0.75:
         low, high = min(a, z), max(a, z)
         while low < high:
-            swap_columns(st, low, high, replicas, stages)
+            swap_columns(layers, group, low, high, replicas, stages)
             low += 1
             high -= 1
     else:
         # A GPU rarely changes alone when speeds differ: its layers must follow.
         i = a + stages * below(rng, replicas)
-        j = below(rng, len(st.group))
+        j = below(rng, len(group))
         size = 1 + below(rng, 3)
         if uniform(rng) < 0.5:
             a, z = z, a
-        if st.layers[a] <= size or st.group[i] == st.group[j]:
+        if layers[a] <= size or group[i] == group[j]:
             return False
-        st.group[i], st.group[j] = st.group[j], st.group[i]
-        st.layers[a] -= size
-        st.layers[z] += size
-    return slots > 0
+        group[i], group[j] = group[j], group[i]
+        layers[a] -= size
+        layers[z] += size
+    return True
 
 
-@compiled
-def rotate(values, start, a, z, step):  # type: ignore[no-untyped-def]
-    """Take the entry at a out and put it in at z; the entries between move up."""
-    moved = values[start + a * step]
+@inner
+def rotate(values, start, a, z):  # type: ignore[no-untyped-def]
+    """Take the entry at start + a out and put it in at start + z; the entries between move up."""
+    moved = values[start + a]
     way = 1 if z > a else -1
     while a != z:
-        values[start + a * step] = values[start + (a + way) * step]
+        values[start + a] = values[start + a + way]
         a += way
-    values[start + z * step] = moved
+    values[start + z] = moved
 
 
-@compiled
-def move_column(st, a, z, replicas, stages):  # type: ignore[no-untyped-def]
-    """Move stage a, GPUs and layers, to position z."""
-    rotate(st.layers, 0, a, z, 1)
-    for r in range(replicas):
-        rotate(st.group, r * stages, a, z, 1)
-
-
-@compiled
-def swap_columns(st, a, z, replicas, stages):  # type: ignore[no-untyped-def]
+@inner
+def swap_columns(layers, group, a, z, replicas, stages):  # type: ignore[no-untyped-def]
     """Exchange two stages, GPUs and layers."""
-    st.layers[a], st.layers[z] = st.layers[z], st.layers[a]
+    layers[a], layers[z] = layers[z], layers[a]
     for r in range(replicas):
         i, j = r * stages + a, r * stages + z
-        st.group[i], st.group[j] = st.group[j], st.group[i]
+        group[i], group[j] = group[j], group[i]
 
 
-@compiled
+@inner
 def swap_tails(rng, group, replicas, stages):  # type: ignore[no-untyped-def]
     """Exchange the same stretch of stages between two pipelines; the stages keep their holders."""
     r = below(rng, replicas)

@@ -10,10 +10,22 @@ from typing import NamedTuple
 import numpy as np
 
 from instances.tables import Floats, Ints
-from solvers.compiled import compiled
+from solvers.compiled import compiled, inner
 from solvers.kernel.full import cap_excess
-from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GUIDE, PENALTY, TIME_CAP, TIME_WEIGHT, Packed
-from solvers.kernel.state import ENERGY, EXCESS, SCORE, TIME, State, load
+from solvers.kernel.packed import (
+    ENERGY,
+    ENERGY_CAP,
+    ENERGY_WEIGHT,
+    EXCESS,
+    GUIDE,
+    PENALTY,
+    SCORE,
+    TIME,
+    TIME_CAP,
+    TIME_WEIGHT,
+    Packed,
+)
+from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
 from solvers.memetic.construct import chain_placement, random_placement, uniform_plan
 from solvers.memetic.descent import descend
@@ -32,8 +44,7 @@ class Search(NamedTuple):
     """All there is to a run; everything but `settings` is changed in place."""
 
     p: Packed
-    state: State
-    spare: State
+    spare: Ints  # [L + n] scratch
     pool: Pool
     record: Record
     rng: Words
@@ -58,7 +69,6 @@ def advance(search, limit):  # type: ignore[no-untyped-def]
             break
         costed += anneal(
             search.p,
-            search.state,
             search.spare,
             search.rng,
             search.record,
@@ -72,19 +82,19 @@ def advance(search, limit):  # type: ignore[no-untyped-def]
     return costed
 
 
-@compiled
+@inner
 def start_next(search):  # type: ignore[no-untyped-def]
     """The next constructive start: first the uniform plan of every grid, then chains."""
-    p, st, control = search.p, search.state, search.control
+    p, control = search.p, search.control
     g = control[CURSOR]
     r_index, b, stages = search.pool.grids[g]
     costed = 1
     if control[PASS] == 0:
-        uniform_plan(p, r_index, stages, st.layers, st.group)
+        uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
-        chain_placement(p, search.rng, r_index, b, stages, st.group)
-        costed += fit_layers(p, r_index, b, stages, st.layers, st.group)
-    load(p, st, r_index, b, stages)
+        chain_placement(p, search.rng, r_index, b, stages, p.group)
+        costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+    load(p.o, p.q, p.f, r_index, b, stages)
     settle(search, g)
     control[CURSOR] += 1
     if control[CURSOR] == len(search.pool.grids):
@@ -93,36 +103,31 @@ def start_next(search):  # type: ignore[no-untyped-def]
     return costed
 
 
-@compiled
+@inner
 def settle(search, g):  # type: ignore[no-untyped-def]
     """Offer the current plan to record and population."""
-    p, st = search.p, search.state
+    p = search.p
     r_index, b, stages = search.pool.grids[g]
-    time, energy = st.result[TIME], st.result[ENERGY]
-    hard = max(0.0, st.result[EXCESS] - cap_excess(p, time, energy))
-    if st.result[EXCESS] == 0.0:
-        offer(p, search.record, r_index, b, stages, st.layers, st.group)
-    admit(p, search.pool, g, st.layers, st.group, time, energy, hard)
+    time, energy = p.result[TIME], p.result[ENERGY]
+    hard = max(0.0, p.result[EXCESS] - cap_excess(p.f, time, energy))
+    if p.result[EXCESS] == 0.0:
+        offer(p, search.record, r_index, b, stages, p.layers, p.group)
+    admit(p, search.pool, g, p.layers, p.group, time, energy, hard)
 
 
-@compiled
+@inner
 def choose_niche(search):  # type: ignore[no-untyped-def]
-    """The grid whose best plan, allowing for what little work went into it, looks best under random noise."""
-    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
-    if uniform(rng) < settings.anywhere:
-        return below(rng, len(pool.grids))
-    noise = (0.0, 0.01, 0.05, 0.2)[below(rng, 4)]
-    chosen = 0
-    least = np.inf
-    for g in range(len(pool.grids)):
-        promise = promise_of(p, pool, g, settings.optimism)
-        promise *= 1.0 - noise * np.log(1.0 - uniform(rng))
-        if promise < least:
-            chosen, least = g, promise
-    return chosen
+    """A grid by rank of promise: the k-th best with a chance of about 1/k, so that none is forgotten."""
+    p, pool, rng = search.p, search.pool, search.rng
+    niches = len(pool.grids)
+    promise = np.empty(niches)
+    for g in range(niches):
+        promise[g] = promise_of(p, pool, g, search.settings.optimism)
+    rank = int(np.exp(uniform(rng) * np.log(niches + 1.0))) - 1
+    return np.argsort(promise)[min(rank, niches - 1)]
 
 
-@compiled
+@inner
 def choose_mate(search, g):  # type: ignore[no-untyped-def]
     """A niche near g to inherit from: the best of three random ones, or g itself."""
     p, pool, rng = search.p, search.pool, search.rng
@@ -138,17 +143,17 @@ def choose_mate(search, g):  # type: ignore[no-untyped-def]
     return chosen
 
 
-@compiled
+@inner
 def draw_goal(search):  # type: ignore[no-untyped-def]
     """For a front: turn to a random stretch of it, by weights or by a cap that only a new point keeps."""
     p, rng, record = search.p, search.rng, search.record
     goal = p.goal
     goal[PENALTY] = (2.0, 10.0, 50.0, 300.0)[below(rng, 4)]
     goal[GUIDE] = search.settings.guide * uniform(rng)
-    if record.count[2] == 0:
+    if record.held[2] == 0:
         return
     goal[TIME_CAP] = goal[ENERGY_CAP] = np.inf
-    count = record.count[0]
+    count = record.held[0]
     if count == 0:
         goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 1.0, 0.0
         return
@@ -170,10 +175,10 @@ def draw_goal(search):  # type: ignore[no-untyped-def]
     goal[ENERGY_WEIGHT] = (1.0 - weight) / max(low[1] - high[1], 1e-9 * low[1])
 
 
-@compiled
+@inner
 def breed(search):  # type: ignore[no-untyped-def]
     """Make the next plan to improve and load it; returns the plans costed."""
-    p, st, pool, rng, settings = search.p, search.state, search.pool, search.rng, search.settings
+    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
     draw_goal(search)
     g = choose_niche(search)
     search.control[NICHE] = g
@@ -187,11 +192,11 @@ def breed(search):  # type: ignore[no-untyped-def]
     fit = settings.layer_fit
     if u < settings.fresh or pool.size[g] == 0:
         if uniform(rng) < 0.3:
-            random_placement(p, rng, st.group)
+            random_placement(p, rng, p.group)
         else:
-            chain_placement(p, rng, r_index, b, stages, st.group)
+            chain_placement(p, rng, r_index, b, stages, p.group)
         if not fit:
-            inherit_layers(rng, st.layers, -1, total, stages, st.layers)
+            inherit_layers(rng, p.layers, -1, total, stages, p.layers)
     else:
         hot = settings.warm
         left = p.counts.copy()
@@ -204,8 +209,8 @@ def breed(search):  # type: ignore[no-untyped-def]
             if other < 0:
                 mate, other = g, own
             rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
-            inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, st.group, stages, 0, replicas, left)
-            inherit_layers(rng, pool.layers[mate, other], theirs, total, stages, st.layers)
+            inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[mate, other], theirs, total, stages, p.layers)
             fit = fit and (theirs != stages or uniform(rng) < 0.5)
         elif u < settings.fresh + settings.transplant + settings.crossover:
             mate = g if uniform(rng) < 0.6 else choose_mate(search, g)
@@ -215,36 +220,36 @@ def breed(search):  # type: ignore[no-untyped-def]
             rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
             if replicas > 1:
                 cut = 1 + below(rng, replicas - 1)
-                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, st.group, stages, 0, cut, left)
-                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, st.group, stages, cut, replicas, left)
+                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
+                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
             else:
-                cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, st.group, stages, left)
-            inherit_layers(rng, pool.layers[g, own], stages, total, stages, st.layers)
+                cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, p.group, stages, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = fit and uniform(rng) < 0.5
         else:
-            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, st.group, stages, 0, replicas, left)
-            inherit_layers(rng, pool.layers[g, own], stages, total, stages, st.layers)
+            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = False
-        fill_holes(p, rng, r_index, b, stages, st.group, left)
+        fill_holes(p, rng, r_index, b, stages, p.group, left)
         if u >= settings.fresh + settings.transplant + settings.crossover and uniform(rng) < 0.5:
-            ruin(rng, st.group, slots, 1 + below(rng, max(1, slots // 8)))
+            ruin(rng, p.group, slots, 1 + below(rng, max(1, slots // 8)))
     if fit:
-        costed += fit_layers(p, r_index, b, stages, st.layers, st.group)
-    load(p, st, r_index, b, stages)
+        costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+    load(p.o, p.q, p.f, r_index, b, stages)
 
     length = settings.length * slots * (1.0 + settings.growth * pool.visits[g])
     length = min(length, settings.longest * slots)
     pool.visits[g] += 1
     steps = max(1.0, length) if settings.anneal else 1.0
     start = hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
-    search.heat[0] = start * st.result[SCORE]
+    search.heat[0] = start * p.result[SCORE]
     search.heat[1] = (settings.cold / start) ** (1.0 / steps)
     search.heat[2] = 0.0
     search.control[STEPS] = int(steps)
     return costed
 
 
-@compiled
+@inner
 def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: ignore[no-untyped-def]
     """Child of two single pipelines: the head of one, then the mate's GPUs in their order."""
     cut = below(rng, stages + 1)
@@ -261,16 +266,16 @@ def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: igno
             s += 1
 
 
-@compiled
+@inner
 def finish(search, limit):  # type: ignore[no-untyped-def]
     """Walk to a local optimum and take the plan into the population; returns the plans costed."""
     costed = 0
     search.p.goal[PENALTY] = 300.0
     g = search.control[NICHE]
     r_index, b, stages = search.pool.grids[g]
-    load(search.p, search.state, r_index, b, stages)
+    load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
-        most = 60 * len(search.state.group)
-        costed = descend(search.p, search.state, search.rng, search.record, min(limit, most), True)
+        most = 60 * len(search.p.group)
+        costed = descend(search.p, search.rng, search.record, min(limit, most), True)
     settle(search, g)
     return costed
