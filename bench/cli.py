@@ -218,6 +218,25 @@ def generate(
 
 
 @app.command()
+def describe(
+    what: Annotated[
+        str, typer.Argument(help="Instance file (*.json), shipped suite or TOML file.", metavar="FILE|SUITE")
+    ],
+    objective: Annotated[
+        list[str] | None, typer.Option(help="Objective; repeatable. Default: the suite's own, or time.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """What makes an instance or a suite hard."""
+    from bench.describe import answer, text
+    from bench.describe import describe as rows_of
+
+    rows = rows_of(what, objective or ())
+    _print_json(answer(what, rows)) if as_json else _say(text(rows))
+    return DONE
+
+
+@app.command()
 def run(
     suite: Annotated[str, typer.Argument(help="Name of a shipped suite, or a TOML file.", metavar="SUITE")],
     out: Annotated[Path | None, typer.Option(help="Run folder; default results/SUITE.", metavar="DIR")] = None,
