@@ -9,20 +9,17 @@ from math import fsum
 import pytest
 
 from instances.evaluate import compute_seconds, evaluate, gradient_bytes
-from instances.files import read_instance, read_plan
+from instances.files import read_plan
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
 from instances.rates import Rates
 from instances.violations import violations
 from instances.workload import Workload
 from tests.cases import CLOSE, DATA
+from tests.editing import DROP, HAND, changed, hand_instance
 from tests.random_plans import drawn
 
 SEEDS = range(120)
-
-
-def hand_instance() -> Instance:
-    return read_instance(DATA / "hand-instance.json")
 
 
 def close(expected: float) -> object:
@@ -132,6 +129,26 @@ def test_two_pipelines_of_one_stage_worked_by_hand() -> None:
     assert [share.energy_j for share in found.gpus] == [close(361), close(434)]
     assert (found.network_energy_j, found.energy_j) == (close(24), close(819))
     assert [share.memory for share in found.gpus] == [196_000, 196_000]
+
+
+def test_the_slowest_pipeline_is_the_one_that_ends_last_and_not_the_one_that_fills_last() -> None:
+    """Two pipelines of 4 micro-batches: a to b over a far link, and two GPUs c (0.25 MFLOP/s) side by side.
+
+    a to b   1.8 s as above, with 3 s instead of 0.05 s each way 7.7 s to fill, and 2.1 s steady   =  9.8 s
+    c to c   0.8 + 1.2 forward and 1.6 + 2.8 backward to fill, and 3 * (1.2 + 2.8) steady          = 18.4 s
+    """
+    far, near = 3.0, 1e12
+    slow = {**HAND["groups"][0], "name": "c", "count": 2, "flops": 250_000, "memory": 1e9}
+    changes = {
+        "groups": [*HAND["groups"], slow],
+        "training.global_batch": 8,
+        "network.latency": [[0, far, 0], [far, 0, 0], [0, 0, 0]],
+        "network.bandwidth": [[10_000, 10_000, near], [2000, 10_000, near], [near, near, near]],
+        "network.energy_per_byte": DROP,
+    }
+    instance = changed(hand_instance(), changes)
+    found = evaluate(instance, Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)), (Gpu(2, 0), Gpu(2, 1)))))
+    assert (found.fill_s, found.steady_s, found.pipeline_s) == (close(6.4), close(12.0), close(18.4))
 
 
 def test_tied_embeddings_are_held_once_by_a_single_stage_and_twice_by_two() -> None:
