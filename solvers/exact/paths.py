@@ -86,7 +86,7 @@ def read_path(node, price, hop, stay, move, ending, onward, groups_of, layers_of
     """Write a path of least cost, which must exist, into `groups_of` and `layers_of` (one entry a stage)."""
     stages, groups, width = stay.shape
     left = ending.shape[2] - 1
-    k = np.argmin(ending[0, :, left])
+    k = int(np.argmin(ending[0, :, left]))
     for s in range(stages):
         groups_of[s] = k
         if s == stages - 1:

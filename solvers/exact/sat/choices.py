@@ -10,6 +10,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from instances.plan import Plan
+from solvers.exact.costs import Flags
 from solvers.exact.part import Part
 from solvers.exact.watch import Watch
 
@@ -154,5 +155,5 @@ class Choices:
                 self.model.add_bool_or([self.hold[r, s][key].negated() for r, s, key in keys])
 
 
-def _pairs(flags: np.ndarray) -> Iterable[tuple[int, int]]:  # type: ignore[type-arg]
+def _pairs(flags: Flags) -> Iterable[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(*np.nonzero(flags), strict=True)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import version
 from math import inf
 
-import ortools
 from ortools.sat.python import cp_model
 
 from solvers.exact.model import Answer, Claim
@@ -36,7 +36,7 @@ class SatModel:
 
     def versions(self) -> dict[str, str]:
         """OR-Tools."""
-        return {"ortools": str(ortools.__version__)}
+        return {"ortools": version("ortools")}
 
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""

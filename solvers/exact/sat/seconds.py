@@ -7,6 +7,7 @@ from math import ceil, floor, inf
 import numpy as np
 from ortools.sat.python import cp_model
 
+from instances.tables import Floats
 from solvers.exact.part import Part
 from solvers.exact.reach import least_by_stage
 from solvers.exact.sat.choices import Choices
@@ -87,7 +88,7 @@ class Seconds:
             worst_sync = 2 * costs.replicas * float(pair.max())
         return float(costs.stages * (compute + hop)) + costs.repeats * float(part.high.sum(axis=1).max()) + worst_sync
 
-    def _pace(self, r: int, table: np.ndarray, send: np.ndarray, least: float) -> list[Terms]:  # type: ignore[type-arg]
+    def _pace(self, r: int, table: Floats, send: Floats, least: float) -> list[Terms]:
         costs, stages = self.part.costs, self.part.costs.stages
         rows: list[Terms] = []
         for s in range(stages):

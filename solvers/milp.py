@@ -1,0 +1,44 @@
+"""MILP: proves optima and bounds by mixed-integer programmes of parts of grids, through PuLP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.exact.run import solve_exactly
+from solvers.exact.start import check_start
+from solvers.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class Milp:
+    """Gaps are set to 0, bounds are lowered by the solver's tolerance, every plan is valued by the referee.
+
+    Options: `backend` is highs or cbc; `start` names the solver whose plan is the first cut-off: memetic,
+    megatron or none. CBC proves optima, but gives no bound on a grid that it does not finish.
+    """
+
+    backend: str = "highs"
+    start: str = "memetic"
+
+    name: ClassVar[str] = "milp"
+    summary: ClassVar[str] = "mixed-integer programmes on the parts of each grid that bounds leave open"
+    proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
+    random: ClassVar[bool] = False
+    fronts: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = True
+    isolated: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_start(self.start)
+        if self.backend not in ("highs", "cbc"):
+            raise ValueError(f"backend: {self.backend!r} is neither highs nor cbc")
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """Prove the optimum, or the best bound that the budget allows."""
+        from solvers.exact.mip.model import MipModel  # PuLP and HiGHS load late
+
+        model = MipModel(self.backend, budget.threads, budget.seed)
+        return solve_exactly(problem, budget, monitor, model, self.start)
