@@ -23,6 +23,8 @@ GRACE_S = 1.0
 """How long past its limit a solver may take to stop by itself before it is killed."""
 STARTUP_S = 60.0
 """How long a child may take to import what it needs."""
+COMPILE_S = 300.0
+"""How much longer a solver that stops by itself may take to compile, where nothing is cached yet."""
 
 
 class Ended(StrEnum):
@@ -64,6 +66,7 @@ class IsolatedRun:
         self._details: dict[str, Any] = {}
         self._called = time.monotonic()
         self._started: float | None = None
+        self._at_work = False  # has said anything since it started, so it is not compiling
         # A method that is stopped from outside counts its start as well: the limit is the caller's.
         self._from_call = make_solver(name, options).isolated
         self.ending: Ending | None = None
@@ -91,7 +94,9 @@ class IsolatedRun:
             return self._called + limit
         if self._seconds is None:
             return None
-        return (self._called if self._from_call else self._started) + self._seconds + GRACE_S
+        if self._from_call:
+            return self._called + self._seconds + GRACE_S
+        return self._started + self._seconds + GRACE_S + (0.0 if self._at_work else COMPILE_S)
 
     def absorb(self) -> None:
         """Take in what the child has said, without waiting; sets `ending` when the run is over."""
@@ -111,9 +116,10 @@ class IsolatedRun:
             self._finish(self._rescued(), Ended.INTERRUPTED, None, "interrupted")
 
     def _hear(self, kind: str, content: Any) -> None:
+        self._at_work = kind != "started"
         if kind == "started":
             # Only compilation, which is no search, lies between this and the solver's own clock.
-            self._started = time.monotonic()
+            self._started = content
         elif kind == "compiling":
             assert self._started is not None
             self._started += content
@@ -206,7 +212,7 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
 
     try:
         solver = make_solver(name, options)
-        say("started")
+        say("started", time.monotonic())  # one clock for all processes of a machine
         if from_call and budget.seconds is not None:
             budget = replace(budget, seconds=max(0.0, budget.seconds - (time.monotonic() - called)))
         monitor = Monitor(

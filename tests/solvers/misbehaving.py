@@ -99,6 +99,13 @@ def _careless(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     return Outcome(Status.FEASIBLE, Plan(1, (1, 1), ((Gpu(0, 0), Gpu(0, 0)),)))
 
 
+def _compiling(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Takes longer to compile than its whole budget, which is no misbehaviour at all."""
+    time.sleep(1)
+    monitor.on_compiled(1.0)
+    return Outcome(Status.FEASIBLE, FAST, compile_s=1.0)
+
+
 def _obedient(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     """Behaves, for once: returns its start."""
     return Outcome(Status.FEASIBLE if problem.start else Status.UNKNOWN, problem.start)
@@ -131,7 +138,6 @@ SOLVERS: dict[str, type[Any]] = {
         *(_make(function, True) for function in (_stubborn, _silent, _crashing, _exiting, _starving)),
         *(_make(function, True) for function in (_killed, _chatty, _boasting, _contradicting, _careless)),
         *(_make(function, True) for function in (_unpicklable, _obedient)),
-        _make(_stubborn, False),
-        _make(_parent, False),
+        *(_make(function, False) for function in (_stubborn, _parent, _compiling)),
     )
 }

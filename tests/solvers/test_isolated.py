@@ -60,6 +60,12 @@ def test_a_solver_that_ignores_its_limit_is_stopped_and_what_it_found_is_kept(na
     assert gone(ending.outcome.details["pid"])
 
 
+def test_compiling_is_not_counted_as_search() -> None:
+    ending = run("compiling-inside", Budget(seconds=0.1))
+    assert (ending.ended, ending.outcome.plan) == (Ended.FINISHED, FAST)
+    assert ending.wall_s < 1
+
+
 def test_a_stopped_solver_that_found_nothing_knows_nothing() -> None:
     ending = run("silent", Budget(seconds=0))
     assert ending.ended is Ended.TIME_LIMIT
