@@ -36,9 +36,10 @@ def repair_split(rng, t, r_index, b, groups, layers):  # type: ignore[no-untyped
     """Move layers that do not fit, one by one, to stages with room, each as likely as any; whether all fit."""
     replicas, stages = groups.shape
     room = np.empty(stages, dtype=np.int64)
+    total = layers.sum()
     over = 0
     for s in range(stages):
-        most = layers.sum()
+        most = total
         for r in range(replicas):
             most = min(most, t.fits[r_index, b, groups[r, s], 1 if s == 0 else 0, 1 if s == stages - 1 else 0])
         if most < 1:
