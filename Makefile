@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-wide bench check lock wheel hashes readme clean
+.PHONY: setup demo test test-wide bench check lock wheel hashes hardness readme clean
 
 setup: $(VENV)/.ready
 
@@ -40,7 +40,11 @@ wheel: setup
 hashes: setup
 	$(BIN)/python -m bench.write_hashes
 
-# The tables in README.md, from the results that are kept in results/ and in bench/.
+# What `describe` says of all suites, for README.md; minutes, where best known values are missing.
+hardness: setup
+	$(BIN)/python -m bench.write_hardness
+
+# The tables in README.md, from what is kept in results/.
 readme: setup
 	$(BIN)/python -m bench.readme
 
