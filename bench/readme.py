@@ -1,0 +1,39 @@
+"""Rewrites the tables in README.md from kept results (`make readme`): no number there is typed by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.readme_tables import hardness_table, headline_table
+from instances.errors import InputError
+from instances.files import write_text
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"<!-- table: (?P<name>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
+Source = tuple[Path, Callable[[Path], str]]
+SOURCES: Mapping[str, Source] = {
+    "demo": (ROOT / "results" / "reference" / "demo", headline_table),
+    "suites": (ROOT / "results" / "hardness.csv", hardness_table),
+}
+"""By name of a block: the data, and what makes a table of them."""
+
+
+def rewritten(text: str, sources: Mapping[str, Source] = SOURCES) -> str:
+    """The text with every block's table made anew; a block whose data do not exist is empty. InputError if unknown."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in sources:
+            raise InputError(f"README: table {name}: is none of {', '.join(sources)}")
+        data, make = sources[name]
+        table = f"{make(data)}\n" if data.exists() else ""
+        return f"<!-- table: {name} -->\n{table}<!-- end -->"
+
+    return BLOCK.sub(block, text)
+
+
+if __name__ == "__main__":
+    README = ROOT / "README.md"
+    write_text(README, rewritten(README.read_text(encoding="utf-8")))
