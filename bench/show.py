@@ -97,12 +97,12 @@ def show_report(report: Report, path: Path) -> None:
 
 
 def show_list(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """One line for each thing there is."""
-    table = _plain(None, columns)
-    for row in rows:
-        values = list(row.values())
-        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in values))
-    _console().print(table)
+    """One line for each thing there is, however wide the terminal."""
+    texts = [[", ".join(v) if isinstance(v, list) else str(v) for v in row.values()] for row in rows]
+    cells = [list(columns), *texts]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(columns))]
+    for line in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
 
 
 def solver_rows() -> list[dict[str, Any]]:

@@ -321,7 +321,9 @@ def test_what_there_is_is_listed(call: Call, command: str) -> None:
     assert all(row["name"] and row["summary"] for row in rows)
     text = call(command)
     assert text.code == 0
-    assert all(row["name"] in text.out for row in rows)
+    lines = text.out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows], "one line each"
+    assert all(row["summary"] in line for row, line in zip(rows, lines[1:], strict=True))
 
 
 def test_generate_gives_the_same_bytes_for_the_same_words(call: Call, tmp_path: Path) -> None:
