@@ -149,9 +149,7 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
         neighbours += per_byte - f[row + 2]
     q[o.group + i], q[o.group + j] = k, g
     excess += over
-    judge(
-        o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result
-    )
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
 
 
 @inner
@@ -219,9 +217,7 @@ def renew_pipeline(o, q, f, r):  # type: ignore[no-untyped-def]
     """Recompute the entries of one pipeline."""
     stages = q[STAGES]
     start = o.group + r * stages
-    seconds, above, per_byte = pipeline_cost(
-        o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages
-    )
+    seconds, above, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
     i = o.pipeline + 3 * r
     f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
 
@@ -267,9 +263,7 @@ def try_shift(o, q, f, a, z, size, result):  # type: ignore[no-untyped-def]
     q[o.layers + z] -= size
     excess = over + f[POWER]
     idle, neighbours = f[IDLE], f[NEIGHBOURS]
-    judge(
-        o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result
-    )
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
 
 
 @inner

@@ -31,7 +31,6 @@ TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
 Q_HEAD, F_HEAD = 16, 24
 
 
-
 class Offsets(NamedTuple):
     """Sizes, and where tables begin in q or f; indices as in `Packed`, innermost last."""
 
@@ -98,8 +97,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
     head = np.maximum(whole - blocks * per_block, 0.0)
     place, members = find_places(tables)
     latency, inverse, energy = (
-        matrix[np.ix_(members, members)]
-        for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
+        matrix[np.ix_(members, members)] for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
     )
     gpus, stages = tables.gpus, blocks
     whole_numbers = {
@@ -156,10 +154,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
             name: view(q, q_offsets[name], whole_numbers[name].shape)
             for name in ("replicas", "sizes", "place", "fits", "layers", "group")
         },
-        **{
-            name: view(f, f_offsets[name], floats[name].shape)
-            for name in ("rates", "speed", "gradient", "link")
-        },
+        **{name: view(f, f_offsets[name], floats[name].shape) for name in ("rates", "speed", "gradient", "link")},
         goal=f[GOAL : GOAL + 6],
         result=f[TIME : SCORE + 1],
     )
@@ -195,8 +190,7 @@ def find_places(tables: Tables) -> tuple[Ints, Ints]:
     """Place of each group, and one group of each place; groups of a place have equal rows and columns."""
     known: dict[bytes, int] = {}
     matrices = [
-        np.concatenate([matrix, matrix.T], axis=1)
-        for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
+        np.concatenate([matrix, matrix.T], axis=1) for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
     ]
     rows = np.ascontiguousarray(np.concatenate(matrices, axis=1))
     place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)

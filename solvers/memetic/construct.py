@@ -72,8 +72,11 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
     across = uniform(rng) < 0.5
     # Seconds and joules of a block, made comparable by their least.
     own = np.zeros(groups)
-    least_seconds = (p.speed[b, :, 0] + p.speed[b, :, 1]).min()
-    least_joules = ((p.speed[b, :, 0] + p.speed[b, :, 1]) * p.rates[:, 0]).min() + 1e-300
+    least_seconds = least_joules = np.inf
+    for k in range(groups):
+        seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
+        least_seconds = min(least_seconds, seconds)
+        least_joules = min(least_joules, seconds * p.rates[k, 0] + 1e-300)
     for k in range(groups):
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
         own[k] = fast * seconds / least_seconds + frugal * seconds * p.rates[k, 0] / least_joules

@@ -47,6 +47,21 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
 
 
 @inner
+def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
+    """Fill each still empty column, with some chance, from the parent's column in that place, as far as GPUs are left."""
+    source = np.empty(max(theirs, stages), dtype=np.int64)
+    match_columns(rng, theirs, stages, source)
+    for s in range(stages):
+        if source[s] == HOLE or group[s] != HOLE or uniform(rng) >= chance:
+            continue
+        for r in range(min(rows, replicas)):
+            k = parent[r * theirs + source[s]]
+            if left[k] > 0:
+                group[r * stages + s] = k
+                left[k] -= 1
+
+
+@inner
 def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
     """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
     replicas = p.replicas[r_index]
@@ -102,8 +117,28 @@ def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[
 
 
 @inner
-def ruin(rng, group, slots, count):  # type: ignore[no-untyped-def]
-    """Exchange `count` random slots with random GPUs, used or not."""
-    for _ in range(count):
-        i, j = below(rng, slots), below(rng, len(group))
-        group[i], group[j] = group[j], group[i]
+def ruin(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
+    """Empty a few slots, a stage or a pipeline or two; their GPUs may come back elsewhere."""
+    slots = replicas * stages
+    u = uniform(rng)
+    if u < 0.4:
+        for _ in range(1 + below(rng, max(1, slots // 6))):
+            empty(group, below(rng, slots), left)
+    elif u < 0.75:
+        for _ in range(1 + below(rng, 2)):
+            s = below(rng, stages)
+            for r in range(replicas):
+                empty(group, r * stages + s, left)
+    else:
+        for _ in range(1 + below(rng, 2)):
+            r = below(rng, replicas)
+            for s in range(stages):
+                empty(group, r * stages + s, left)
+
+
+@inner
+def empty(group, slot, left):  # type: ignore[no-untyped-def]
+    """Hand a slot's GPU back."""
+    if group[slot] != HOLE:
+        left[group[slot]] += 1
+        group[slot] = HOLE

@@ -11,6 +11,7 @@ import numpy as np
 from solvers.compiled import inner
 from solvers.kernel.full import cap_excess, goal_value, kind_of, measure, violation
 from solvers.kernel.packed import ENERGY_WEIGHT, PENALTY, TIME_WEIGHT
+from solvers.memetic.ordering import order_by
 
 _LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
 """Thresholds tried, as multiples of the least feasible one: balance first, then cheap stages first."""
@@ -56,10 +57,13 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
             most[s] = min(most[s], p.fits[r_index, b, k, kind_of(s, stages)])
             cost[s] += p.goal[ENERGY_WEIGHT] * p.rates[k, 0] * seconds * count
         cost[s] += p.goal[TIME_WEIGHT] * slope[s] + 1e-12 * slope[s]
-    order = np.argsort(cost)
+    order = np.empty(stages, dtype=np.int64)
+    order_by(cost, order, stages)
 
     caps = np.zeros(stages, dtype=np.int64)
-    low, high = 0.0, offset.max() + total * slope.max()
+    low = high = 0.0
+    for s in range(stages):
+        high = max(high, offset[s] + total * slope[s])
     for _ in range(40):
         middle = 0.5 * (low + high)
         if _room(slope, offset, most, middle, caps, stages) >= total:
@@ -83,5 +87,6 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
         score = plan_score(p, r_index, b, stages, trial, group)
         if score < best:
             best = score
-            layers[:stages] = trial
+            for s in range(stages):
+                layers[s] = trial[s]
     return len(_LOOSER)

@@ -29,8 +29,9 @@ from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
 from solvers.memetic.construct import chain_placement, random_placement, uniform_plan
 from solvers.memetic.descent import descend
-from solvers.memetic.inherit import fill_holes, inherit_layers, inherit_rows, ruin
+from solvers.memetic.inherit import HOLE, fill_holes, inherit_columns, inherit_layers, inherit_rows, ruin
 from solvers.memetic.layer_fit import fit_layers
+from solvers.memetic.ordering import order_by
 from solvers.memetic.parameters import Settings
 from solvers.memetic.pool import Pool, admit, best_member, promise_of
 from solvers.memetic.randomness import Words, below, uniform
@@ -124,22 +125,23 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
     for g in range(niches):
         promise[g] = promise_of(p, pool, g, search.settings.optimism)
     rank = int(np.exp(uniform(rng) * np.log(niches + 1.0))) - 1
-    return np.argsort(promise)[min(rank, niches - 1)]
+    order = np.empty(niches, dtype=np.int64)
+    order_by(promise, order, niches)
+    return order[min(rank, niches - 1)]
 
 
 @inner
-def choose_mate(search, g):  # type: ignore[no-untyped-def]
-    """A niche near g to inherit from: the best of three random ones, or g itself."""
-    p, pool, rng = search.p, search.pool, search.rng
-    chosen = g
-    least = np.inf
-    for _ in range(3):
-        other = below(rng, len(pool.grids))
-        _, merit = best_member(p, pool, other)
-        distance = abs(pool.grids[g, 0] - pool.grids[other, 0]) + abs(pool.grids[g, 2] - pool.grids[other, 2])
-        merit *= 1.0 + 0.1 * distance
-        if merit < least:
-            chosen, least = other, merit
+def choose_neighbour(search, g):  # type: ignore[no-untyped-def]
+    """A random grid one step from g in replicas, depth or micro-batch; g itself if there is none."""
+    grids, rng = search.pool.grids, search.rng
+    chosen, found = g, 0
+    for other in range(len(grids)):
+        steps = abs(grids[g, 0] - grids[other, 0]) + abs(grids[g, 1] - grids[other, 1])
+        steps += abs(grids[g, 2] - grids[other, 2])
+        if steps == 1 or (steps == 2 and grids[g, 1] == grids[other, 1]):
+            found += 1
+            if below(rng, found) == 0:
+                chosen = other
     return chosen
 
 
@@ -180,7 +182,11 @@ def breed(search):  # type: ignore[no-untyped-def]
     """Make the next plan to improve and load it; returns the plans costed."""
     p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
     draw_goal(search)
-    g = choose_niche(search)
+    origin = g = choose_niche(search)
+    u = uniform(rng)
+    brought = u < settings.transplant
+    if brought:
+        g = choose_neighbour(search, origin)
     search.control[NICHE] = g
     r_index, b, stages = pool.grids[g]
     replicas = p.replicas[r_index]
@@ -188,9 +194,10 @@ def breed(search):  # type: ignore[no-untyped-def]
     total = p.gradient.shape[1] - 1
     costed = 1
     hot = settings.hot
-    u = uniform(rng)
+    crossed = settings.transplant + settings.crossover
+    renewed = crossed + settings.fresh
     fit = settings.layer_fit
-    if u < settings.fresh or pool.size[g] == 0:
+    if pool.size[origin] == 0 or (u >= crossed and u < renewed):
         if uniform(rng) < 0.3:
             random_placement(p, rng, p.group)
         else:
@@ -200,25 +207,26 @@ def breed(search):  # type: ignore[no-untyped-def]
     else:
         hot = settings.warm
         left = p.counts.copy()
-        own = below(rng, pool.size[g])
+        own = below(rng, pool.size[origin])
         if uniform(rng) < 0.5:
-            own, _ = best_member(p, pool, g)
-        if u < settings.fresh + settings.transplant:
-            mate = choose_mate(search, g)
-            other, _ = best_member(p, pool, mate)
-            if other < 0:
-                mate, other = g, own
-            rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
-            inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, 0, replicas, left)
-            inherit_layers(rng, pool.layers[mate, other], theirs, total, stages, p.layers)
+            own, _ = best_member(p, pool, origin)
+        if brought:
+            rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
+            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
             fit = fit and (theirs != stages or uniform(rng) < 0.5)
-        elif u < settings.fresh + settings.transplant + settings.crossover:
-            mate = g if uniform(rng) < 0.6 else choose_mate(search, g)
+        elif u < crossed:
+            mate = g if uniform(rng) < 0.6 else choose_niche(search)
             other = below(rng, max(1, pool.size[mate]))
             if pool.size[mate] == 0:
                 mate, other = g, own
             rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
-            if replicas > 1:
+            if replicas > 1 and uniform(rng) < 0.5:
+                for slot in range(slots):
+                    p.group[slot] = HOLE
+                inherit_columns(p, rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
+                inherit_columns(p, rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
+            elif replicas > 1:
                 cut = 1 + below(rng, replicas - 1)
                 inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
                 inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
@@ -230,9 +238,10 @@ def breed(search):  # type: ignore[no-untyped-def]
             inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = False
+            if uniform(rng) < 0.75:
+                ruin(rng, p.group, replicas, stages, left)
+                fit = settings.layer_fit and uniform(rng) < 0.5
         fill_holes(p, rng, r_index, b, stages, p.group, left)
-        if u >= settings.fresh + settings.transplant + settings.crossover and uniform(rng) < 0.5:
-            ruin(rng, p.group, slots, 1 + below(rng, max(1, slots // 8)))
     if fit:
         costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)
