@@ -154,16 +154,14 @@ def test_the_figure_shows_the_savings_of_the_table(tmp_path: Path) -> None:
     assert [label.get_text() for label in time.get_yticklabels()] == ["two-gpus-two-layers\ntime"]
 
 
-def test_the_figure_spans_the_seeds_and_marks_their_median(tmp_path: Path) -> None:
-    runs: Runs = [
-        (task("megatron"), POOR),
-        *((task("memetic", seed), GOOD) for seed in (0, 1)),
-        (task("memetic", 2), POOR),
-    ]
-    time, _ = savings_figure(make_report(folder_with(tmp_path, runs)).runs).axes
+@pytest.mark.parametrize("good", [1, 2])
+def test_the_figure_spans_the_seeds_and_marks_their_median(tmp_path: Path, good: int) -> None:
+    """Three seeds, of which `good` save 46.6 % and the others nothing: the range is the same, the median is not."""
+    seeds: Runs = [(task("memetic", seed), GOOD if seed < good else POOR) for seed in range(3)]
+    time, _ = savings_figure(make_report(folder_with(tmp_path, [(task("megatron"), POOR), *seeds])).runs).axes
     (bars,) = time.containers
     saved = 100 * (7.3 - 3.9) / 7.3
-    assert bars.lines[0].get_xdata() == pytest.approx([saved])
+    assert bars.lines[0].get_xdata() == pytest.approx([saved if good == 2 else 0], abs=1e-9)
     ((low, _), (high, _)) = bars.lines[2][0].get_segments()[0]
     assert (low, high) == (pytest.approx(0, abs=1e-9), pytest.approx(saved))
 
