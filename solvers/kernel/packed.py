@@ -142,7 +142,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         **f_offsets,
     )
 
-    def view(block: Ints | Floats, offset: int, shape: tuple[int, ...]) -> Any:
+    def view(block: Any, offset: int, shape: tuple[int, ...]) -> Any:
         return block[offset : offset + int(np.prod(shape))].reshape(shape)
 
     return Packed(

@@ -21,8 +21,9 @@ from solvers.registry import register
 if TYPE_CHECKING:
     from solvers.memetic.search import Search
 
-CHUNK_SECONDS = 0.02
-"""Aimed at between two looks at the clock."""
+CHUNK, CHUNK_SECONDS = 5000, 0.02
+"""Plans costed between two looks at the clock; seconds aimed at where only the clock ends the run."""
+ENDLESS = 1 << 60
 
 
 @register
@@ -47,10 +48,12 @@ class Memetic:
 
     default_evaluations: int = 5_000_000
     starts: int = 3
-    elites: int = 4
+    elites: int = 12
     crossover: float = 0.35
     transplant: float = 0.2
     fresh: float = 0.15
+    tries: int = 30
+    construct: bool = True
     layer_fit: bool = True
     anneal: bool = True
     descent: bool = True
@@ -83,20 +86,21 @@ class Memetic:
         from solvers.memetic.search import advance
 
         search = make_search(self, problem, grids, budget.seed)
-        advance(search, 0)  # compiles, or loads what was compiled before, and searches nothing
+        advance(search, 0, 0)  # compiles, or loads what was compiled before, and searches nothing
         clock.exclude(time.perf_counter() - started)
         finds.monitor.on_compiled(clock.excluded)
         most = budget.evaluations
         if most is None and budget.seconds is None:
             most = self.default_evaluations
-        chunk = 1000
+        chunk = CHUNK
         while not clock.expired and (most is None or clock.evaluations < most):
-            limit = chunk if most is None else min(chunk, most - clock.evaluations)
+            left = ENDLESS if most is None else most - clock.evaluations
             before = clock.seconds
-            clock.evaluations += advance(search, limit)
+            clock.evaluations += advance(search, min(chunk, left), left)
             finds.collect(search.record)
-            spent = clock.seconds - before
-            chunk = int(max(200, min(4 * chunk, chunk * CHUNK_SECONDS / max(spent, 1e-6))))
+            if most is None:  # with a limit on evaluations, the trace must not depend on the clock
+                pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
+                chunk = int(max(200, min(4 * chunk, chunk * pace)))
 
 
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:

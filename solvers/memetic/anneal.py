@@ -64,7 +64,7 @@ def anneal(p, spare, rng, record, heat, steps, switches):  # type: ignore[no-unt
     costed = 0
     o, q, f = p.o, p.q, p.f
     layers, group = p.layers, p.group
-    replicas, stages, slots = q[REPLICAS], q[STAGES], q[SLOTS]
+    stages, slots = q[STAGES], q[SLOTS]
     gpus = len(group)
     structural = min(switches[1], 6.0 / slots)
     shifts = 0.0 if stages == 1 else (0.3 if slots < 16 else 0.1)
@@ -76,7 +76,7 @@ def anneal(p, spare, rng, record, heat, steps, switches):  # type: ignore[no-unt
             spare[: len(layers)] = layers
             spare[len(layers) :] = group
             before = f[SCORE]
-            if not reshape(rng, layers, group, replicas, stages):
+            if not reshape(p, rng):
                 continue
             load(o, q, f, q[R_INDEX], q[B_INDEX], stages)
             costed += 1

@@ -76,7 +76,7 @@ def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-unty
     for slot in order:
         if group[slot] != HOLE:
             continue
-        r, s = slot // stages, slot % stages
+        s = slot % stages
         best = np.inf
         chosen = HOLE
         peer = below(rng, replicas) * stages + s

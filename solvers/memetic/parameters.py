@@ -13,6 +13,8 @@ class Settings(NamedTuple):
     crossover: float
     transplant: float
     fresh: float
+    tries: int
+    construct: bool
     layer_fit: bool
     anneal: bool
     descent: bool

@@ -13,6 +13,8 @@ from solvers.memetic.randomness import Words, mix
 
 Small = NDArray[np.int16]
 _ONE = np.uint64(1)
+NEAR = 0.15
+"""Share of differing stages and slots up to which two plans count as one family."""
 
 
 class Pool(NamedTuple):
@@ -107,6 +109,34 @@ def promise_of(p, pool, g, optimism):  # type: ignore[no-untyped-def]
 
 
 @inner
+def closest_member(pool, g, layers, group, replicas, stages, room):  # type: ignore[no-untyped-def]
+    """The member that differs least, if in no more than a fraction NEAR of stages and slots; else -1.
+
+    Which pipeline a stage's GPU serves in is left out: with regional links many such pairings cost the same.
+    `room` is scratch, zero for every group.
+    """
+    chosen = -1
+    least = int(NEAR * (stages + replicas * stages))
+    for e in range(pool.size[g]):
+        distance = 0
+        for s in range(stages):
+            distance += layers[s] != pool.layers[g, e, s]
+            for r in range(replicas):
+                room[group[r * stages + s]] += 1
+            for r in range(replicas):
+                k = pool.groups[g, e, r * stages + s]
+                if room[k] > 0:
+                    room[k] -= 1
+                else:
+                    distance += 1
+            for r in range(replicas):
+                room[group[r * stages + s]] = 0
+        if distance <= least:
+            chosen, least = e, distance
+    return chosen
+
+
+@inner
 def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
     """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
     stages = pool.grids[g, 2]
@@ -116,17 +146,23 @@ def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-u
     for e in range(pool.size[g]):
         if pool.mark[g, e] == mark:
             return False
-    chosen = pool.size[g]
-    if chosen < pool.mark.shape[1]:
+    fresh = np.array([time, energy, excess])
+    merit = merit_of(p, fresh)
+    chosen = closest_member(pool, g, layers, group, replicas, stages, np.zeros_like(p.counts))
+    if chosen >= 0:
+        # Near relatives share one place, or a niche would soon hold one plan and its shades.
+        if merit >= merit_of(p, pool.merit[g, chosen]):
+            return False
+    elif pool.size[g] < pool.mark.shape[1]:
+        chosen = pool.size[g]
         pool.size[g] += 1
     else:
         worst = -1.0
         for e in range(pool.size[g]):
-            merit = merit_of(p, pool.merit[g, e])
-            if merit > worst:
-                chosen, worst = e, merit
-        fresh = np.array([time, energy, excess])
-        if merit_of(p, fresh) >= worst:
+            other = merit_of(p, pool.merit[g, e])
+            if other > worst:
+                chosen, worst = e, other
+        if merit >= worst:
             return False
     pool.mark[g, chosen] = mark
     pool.merit[g, chosen, 0] = time

@@ -5,16 +5,24 @@ Each writes a neighbour of the plan in work over its split and placement; the ca
 
 from __future__ import annotations
 
+import numpy as np
+
 from solvers.compiled import inner
+from solvers.kernel.packed import B_INDEX, R_INDEX, REPLICAS, STAGES
+from solvers.memetic.layer_fit import fit_layers
 from solvers.memetic.randomness import below, uniform
 
 
 @inner
-def reshape(rng, layers, group, replicas, stages):  # type: ignore[no-untyped-def]
+def reshape(p, rng):  # type: ignore[no-untyped-def]
     """One random structural move; False, and nothing changed, if the draw was none."""
+    layers, group = p.layers, p.group
+    replicas, stages = p.q[REPLICAS], p.q[STAGES]
     if stages < 2:
         return False
     u = uniform(rng)
+    if u < 0.05 and replicas > 1:
+        return refill_column(p, rng, below(rng, stages), replicas, stages) and refit(p, stages)
     if replicas > 1 and u < 0.2:
         swap_tails(rng, group, replicas, stages)
         return True
@@ -45,6 +53,41 @@ def reshape(rng, layers, group, replicas, stages):  # type: ignore[no-untyped-de
         group[i], group[j] = group[j], group[i]
         layers[a] -= size
         layers[z] += size
+    return True
+
+
+@inner
+def refit(p, stages):  # type: ignore[no-untyped-def]
+    """Fit the layers to a placement that changed a lot."""
+    fit_layers(p, p.q[R_INDEX], p.q[B_INDEX], stages, p.layers, p.group)
+    return True
+
+
+@inner
+def refill_column(p, rng, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """Hand the GPUs of stage s to the unused and take ones near a random unused GPU; False if there is none."""
+    group, slots = p.group, replicas * stages
+    if len(group) == slots:
+        return False
+    first = slots + below(rng, len(group) - slots)
+    c = p.place[group[first]]
+    free = slots
+    for r in range(replicas):
+        if free == len(group):
+            break
+        least = np.inf
+        chosen = free
+        for i in range(free, len(group)):
+            d = p.place[group[i]]
+            seconds = p.link[c, d, 0] + p.link[d, c, 0] + p.o.message_bytes * (p.link[c, d, 1] + p.link[d, c, 1])
+            seconds += p.speed[0, group[i], 0] * 2.0 * uniform(rng)
+            if seconds < least:
+                least = seconds
+                chosen = i
+        group[chosen], group[free] = group[free], group[chosen]
+        slot = r * stages + s
+        group[slot], group[free] = group[free], group[slot]
+        free += 1
     return True
 
 

@@ -30,7 +30,7 @@ from solvers.memetic.anneal import anneal
 from solvers.memetic.construct import chain_placement, random_placement, uniform_plan
 from solvers.memetic.descent import descend
 from solvers.memetic.inherit import HOLE, fill_holes, inherit_columns, inherit_layers, inherit_rows, ruin
-from solvers.memetic.layer_fit import fit_layers
+from solvers.memetic.layer_fit import fit_layers, plan_score
 from solvers.memetic.ordering import order_by
 from solvers.memetic.parameters import Settings
 from solvers.memetic.pool import Pool, admit, best_member, promise_of
@@ -55,8 +55,11 @@ class Search(NamedTuple):
 
 
 @compiled
-def advance(search, limit):  # type: ignore[no-untyped-def]
-    """Search on until `limit` more plans were costed, or slightly more; returns their number."""
+def advance(search, limit, left):  # type: ignore[no-untyped-def]
+    """Search on until `limit` more plans were costed, or slightly more, never many more than `left`.
+
+    What happens depends on `left` only in the last walk, and not at all on `limit`. Returns the plans costed.
+    """
     costed = 0
     control, settings = search.control, search.settings
     while costed < limit:
@@ -79,7 +82,7 @@ def advance(search, limit):  # type: ignore[no-untyped-def]
         )
         control[STEPS] -= steps
         if control[STEPS] <= 0:
-            costed += finish(search, limit - costed)
+            costed += finish(search, left - costed)
     return costed
 
 
@@ -198,12 +201,8 @@ def breed(search):  # type: ignore[no-untyped-def]
     renewed = crossed + settings.fresh
     fit = settings.layer_fit
     if pool.size[origin] == 0 or (u >= crossed and u < renewed):
-        if uniform(rng) < 0.3:
-            random_placement(p, rng, p.group)
-        else:
-            chain_placement(p, rng, r_index, b, stages, p.group)
-        if not fit:
-            inherit_layers(rng, p.layers, -1, total, stages, p.layers)
+        costed += best_chain(search, r_index, b, stages)
+        fit = False
     else:
         hot = settings.warm
         left = p.counts.copy()
@@ -255,6 +254,35 @@ def breed(search):  # type: ignore[no-untyped-def]
     search.heat[1] = (settings.cold / start) ** (1.0 / steps)
     search.heat[2] = 0.0
     search.control[STEPS] = int(steps)
+    return costed
+
+
+@inner
+def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
+    """The best of some constructed plans, now and then a random one; returns the plans costed."""
+    p, rng, settings = search.p, search.rng, search.settings
+    costed = 0
+    least = np.inf
+    kept = search.spare
+    first = len(p.layers)
+    tries = settings.tries if settings.construct and uniform(rng) < 0.8 else 1
+    for _ in range(tries):
+        if tries > 1:
+            chain_placement(p, rng, r_index, b, stages, p.group)
+        else:
+            random_placement(p, rng, p.group)
+        if settings.layer_fit:
+            costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+        else:
+            inherit_layers(rng, p.layers, -1, first, stages, p.layers)
+        score = plan_score(p, r_index, b, stages, p.layers, p.group)
+        costed += 1
+        if score < least:
+            least = score
+            kept[:first] = p.layers
+            kept[first:] = p.group
+    p.layers[:] = kept[:first]
+    p.group[:] = kept[first:]
     return costed
 
 

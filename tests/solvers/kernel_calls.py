@@ -1,0 +1,74 @@
+"""Ways into the compiled kernel from Python, which the package itself does without, and loops for timing it."""
+
+# The bodies are compiled: no types, as in the kernel.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numba
+
+from solvers.kernel import full, moves, state
+
+_jit = numba.njit
+
+
+@_jit
+def load(o, q, f, r_index, b, stages):
+    state.load(o, q, f, r_index, b, stages)
+
+
+@_jit
+def measure(o, q, f, r_index, b, stages, layers, group):
+    return full.measure(o, q, f, r_index, b, stages, layers, group)
+
+
+@_jit
+def violation(o, q, f, r_index, b, stages, layers, group):
+    return full.violation(o, q, f, r_index, b, stages, layers, group)
+
+
+@_jit
+def try_exchange(o, q, f, i, j, result):
+    moves.try_exchange(o, q, f, i, j, result)
+
+
+@_jit
+def do_exchange(o, q, f, i, j):
+    moves.do_exchange(o, q, f, i, j)
+
+
+@_jit
+def try_shift(o, q, f, a, z, size, result):
+    moves.try_shift(o, q, f, a, z, size, result)
+
+
+@_jit
+def do_shift(o, q, f, a, z, size):
+    moves.do_shift(o, q, f, a, z, size)
+
+
+@_jit
+def measure_many(o, q, f, r_index, b, stages, layers, placements, count):
+    """Cost `count` plans in full, violation included; the sum keeps the work from being left out."""
+    total = 0.0
+    for i in range(count):
+        group = placements[i % len(placements)]
+        time, energy = full.measure(o, q, f, r_index, b, stages, layers, group)
+        over, power = full.violation(o, q, f, r_index, b, stages, layers, group)
+        total += time + energy + over + power
+    return total
+
+
+@_jit
+def try_many(o, q, f, pairs, shifts, every, count, result):
+    """Cost `count` moves: exchanges, and every `every`-th a shift of a layer."""
+    total = 0.0
+    for i in range(count):
+        if i % every == 0:
+            shift = shifts[i % len(shifts)]
+            moves.try_shift(o, q, f, shift[0], shift[1], 1, result)
+        else:
+            pair = pairs[i % len(pairs)]
+            moves.try_exchange(o, q, f, pair[0], pair[1], result)
+        total += result[0]
+    return total

@@ -1,0 +1,138 @@
+"""The compiled evaluation agrees with the referee, from scratch and after any sequence of moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from instances.evaluate import evaluate
+from instances.instance import Instance
+from instances.objective import Goal
+from instances.plan import Plan
+from instances.seeds import stream
+from instances.tables import Tables
+from instances.violations import violations
+from solvers.kernel.packed import ENERGY, EXCESS, TIME, Packed, pack
+from tests.random_instances import random_instance
+from tests.random_plans import random_plan, roomy
+
+CLOSE = 1e-9
+
+
+class Bench:
+    """One plan in work, moved at random and compared with the referee."""
+
+    def __init__(self, instance: Instance, seed: int) -> None:
+        # numba loads late, so that collecting the tests stays quick.
+        from tests.solvers.kernel_calls import load
+
+        self.instance = instance
+        self.tables = Tables.of(instance)
+        self.packed: Packed = pack(self.tables, Goal(time_weight=1.0))
+        self.draw = stream("kernel moves", instance.name, seed)
+        plan = random_plan(instance, seed)
+        self.size = plan.micro_batch
+        self.replicas, self.stages = plan.replicas, plan.stages
+        used = [k for row in plan.groups for k in row]
+        rest = list(np.repeat(np.arange(len(self.tables.counts)), self.tables.counts))
+        for k in used:
+            rest.remove(k)
+        self.packed.group[:] = used + rest
+        self.packed.layers[: plan.stages] = plan.layers
+        r = self.tables.replicas.index(plan.replicas)
+        self.grid = (r, self.tables.micro_batches.index(plan.micro_batch), plan.stages)
+        load(*self.packed[:3], *self.grid)
+
+    def below(self, count: int) -> int:
+        return int(self.draw.random() * count)
+
+    def plan(self) -> Plan:
+        groups = self.packed.group[: self.replicas * self.stages].reshape(self.replicas, self.stages)
+        return Plan.from_groups(self.size, self.packed.layers[: self.stages], groups)
+
+    def move(self) -> bool:
+        """A random move, tried and made; False if the draw was none. What was tried must be what came."""
+        from tests.solvers.kernel_calls import do_exchange, do_shift, try_exchange, try_shift
+
+        result = np.zeros(5)
+        before = self.packed.q.copy(), self.packed.f.copy()
+        if self.stages > 1 and self.draw.random() < 0.4:
+            a, z = self.below(self.stages), self.below(self.stages)
+            if a == z or self.packed.layers[a] < 2:
+                return False
+            size = 1 + self.below(int(self.packed.layers[a]) - 1)
+            try_shift(*self.packed[:3], a, z, size, result)
+            assert np.array_equal(before[0], self.packed.q)
+            do_shift(*self.packed[:3], a, z, size)
+        else:
+            i, j = self.below(self.replicas * self.stages), self.below(len(self.packed.group))
+            if i == j:
+                return False
+            try_exchange(*self.packed[:3], i, j, result)
+            assert np.array_equal(before[0], self.packed.q)
+            assert np.array_equal(before[1], self.packed.f)
+            do_exchange(*self.packed[:3], i, j)
+        np.testing.assert_allclose(result, self.packed.result, rtol=CLOSE, atol=1e-12)
+        return True
+
+    def compare(self) -> None:
+        """The state and the evaluation from scratch against the referee."""
+        from tests.solvers.kernel_calls import measure, violation
+
+        plan = self.plan()
+        arguments = (*self.packed[:3], *self.grid, self.packed.layers, self.packed.group)
+        over, power = violation(*arguments)
+        found = violations(self.instance, plan)
+        assert (over > 0 or power > 0) == bool(found), found
+        assert (self.packed.result[EXCESS] > 0) == bool(found)
+        if not found:
+            right = evaluate(self.instance, plan)
+            time, energy = measure(*arguments)
+            for value, truth in (
+                (time, right.time_s),
+                (energy, right.energy_j),
+                (self.packed.result[TIME], right.time_s),
+                (self.packed.result[ENERGY], right.energy_j),
+            ):
+                assert value == pytest.approx(truth, rel=CLOSE)
+
+
+def check(seed: int, moves: int, room: bool) -> None:
+    instance = random_instance(seed)
+    bench = Bench(roomy(instance) if room else instance, seed)
+    bench.compare()
+    for _ in range(moves):
+        if bench.move():
+            bench.compare()
+
+
+@pytest.mark.parametrize("room", [True, False], ids=["with room", "with limits"])
+@pytest.mark.parametrize("seed", range(25))
+def test_moves_agree_with_the_referee(seed: int, room: bool) -> None:
+    check(seed, 25, room)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("seed", range(25, 500))
+def test_moves_agree_with_the_referee_widely(seed: int) -> None:
+    check(seed, 60, seed % 2 == 0)
+
+
+def test_sums_kept_by_differences_stay_right_over_many_moves() -> None:
+    bench = Bench(roomy(random_instance(3, gpus=6)), 5)
+    for _ in range(4000):
+        bench.move()
+    bench.compare()
+
+
+def test_places_join_groups_only_if_all_their_links_are_alike() -> None:
+    instance = random_instance(7)
+    tables = Tables.of(instance)
+    place = pack(tables, Goal(time_weight=1.0)).place
+    for k, c in enumerate(place):
+        for g, d in enumerate(place):
+            alike = all(
+                (matrix[k] == matrix[g]).all() and (matrix[:, k] == matrix[:, g]).all()
+                for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
+            )
+            assert (c == d) == alike
