@@ -26,6 +26,7 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="An option of the solver or family; repeatable.", metavar="KEY=VALUE"),
 ]
+Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, .svg or .pdf file.", metavar="FILE")]
 
 
 def main() -> NoReturn:
@@ -90,10 +91,19 @@ def _key_values(options: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
+def _check_picture(picture: Path | None) -> None:
+    """Refuse an unknown suffix before any work."""
+    if picture is not None:
+        from bench.plots.saving import picture_suffix
+
+        picture_suffix(picture)
+
+
 @app.command()
 def evaluate(
     instance_file: InstanceFile,
     plan_file: Annotated[Path, typer.Argument(help="Plan file.", metavar="PLAN")],
+    picture: Picture = None,
     as_json: Json = False,
 ) -> int:
     """What a plan costs, by the referee. Exit status 1 if it is infeasible."""
@@ -101,9 +111,18 @@ def evaluate(
     from bench.solving import evaluation_answer
     from instances.files import read_instance, read_plan
 
+    _check_picture(picture)
     instance = read_instance(instance_file)
-    answer = evaluation_answer(instance, read_plan(plan_file, instance))
+    plan = read_plan(plan_file, instance)
+    answer = evaluation_answer(instance, plan)
     _print_json(answer) if as_json else show_evaluation(answer)
+    if picture is not None and answer["feasible"]:
+        from bench.plots.plan import plan_figure
+        from bench.plots.saving import save
+
+        save(plan_figure(instance, plan), picture)
+    elif picture is not None:
+        _note(f"{picture}: not drawn, the plan is infeasible")
     return DONE if answer["feasible"] else ANSWER_NO
 
 
@@ -126,6 +145,7 @@ def solve(
     ] = None,
     option: Options = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan.", metavar="PLAN")] = None,
+    picture: Picture = None,
     as_json: Json = False,
 ) -> int:
     """Find a plan. Exit status 1 if there is none or none was found."""
@@ -133,6 +153,7 @@ def solve(
     from bench.solving import Request, solve_request
     from instances.files import read_instance, write_text
 
+    _check_picture(picture)
     request = Request(
         instance=read_instance(instance_file),
         solver=solver,
@@ -150,6 +171,11 @@ def solve(
     if out is not None and result["plan"] is not None:
         write_text(out, json.dumps(result["plan"]) + "\n")
     _print_json(result) if as_json else show_result(result)
+    if picture is not None:
+        from bench.picture import draw_answer
+
+        if not draw_answer(request.instance, result, picture):
+            _note(f"{picture}: not drawn, there is no plan")
     if result["status"] == "error":
         return FAILED
     if result["ended"] == "interrupted":

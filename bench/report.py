@@ -1,4 +1,4 @@
-"""The report of a run folder: tables as Markdown and CSV, a figure, and one page that holds them all."""
+"""The report of a run folder: tables as Markdown and CSV, figures, and one page that holds them all."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bench.formatting import NOTHING, markdown, percent, significant
 from bench.store import Store
 from bench.tables import BASELINE, runs_table, summary_table, with_truth
+from bench.traces import front_table, trace_table
 from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
+
+if TYPE_CHECKING:
+    from bench.plots import Drawn
 
 HEADER = (
     "instance",
@@ -59,11 +63,14 @@ class Report:
     origin: list[str]
     summary: pd.DataFrame
     runs: pd.DataFrame
+    traces: pd.DataFrame
+    fronts: pd.DataFrame
 
-    def markdown(self, figures: list[str]) -> str:
+    def markdown(self, figures: list[Drawn]) -> str:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.table, ""]
-        lines += [f"![{name}]({name})\n" for name in figures]
+        for figure in figures:
+            lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
         if self.missing:
             lines += [
                 f"## Missing: {len(self.missing)} of {len(self.runs)} runs",
@@ -102,6 +109,8 @@ def make_report(store: Store) -> Report:
         origin=_origin(used),
         summary=summary,
         runs=runs,
+        traces=trace_table(asked["runs"], records),
+        fronts=front_table(asked["runs"], records),
     )
 
 
@@ -110,7 +119,7 @@ def write_report(store: Store) -> tuple[Report, Path]:
     from bench.plots import save_figures
 
     report = make_report(store)
-    figures = save_figures(report.runs, store.folder)
+    figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
     text = report.markdown(figures)
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
@@ -177,7 +186,12 @@ def _bullets(lines: list[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _page(report: Report, figures: list[str]) -> str:
+def _unmarked(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|" else letter for letter in " ".join(text.split()))
+
+
+def _page(report: Report, figures: list[Drawn]) -> str:
     from jinja2 import Environment
 
     template = (files("bench") / "templates" / "report.html.j2").read_text(encoding="utf-8")

@@ -1,0 +1,36 @@
+"""Figures to files, by their suffix."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from instances.errors import InputError
+
+SUFFIXES = ("png", "svg", "pdf")
+
+
+def picture_suffix(path: Path) -> str:
+    """The format of a picture file. InputError if it is none that can be drawn."""
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in SUFFIXES:
+        raise InputError(f"{path}: a picture is a .png, .svg or .pdf file")
+    return suffix
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all. InputError if the file cannot be written."""
+    suffix = picture_suffix(path)
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes; that is no reason to warn.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        figure.savefig(content, format=suffix, dpi=150)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.getvalue())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
