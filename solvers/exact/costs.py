@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Tables
 from solvers.bounds import GridBound, cheapest_partners
+from solvers.exact.team_tables import ENTRIES, Teams, team_entries
 
 Flags = NDArray[np.bool_]
-
-PAIR_ENTRIES = 500_000
-"""Most choices of a stage of two pipelines, over all stages, for which they are relaxed together."""
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,10 @@ class GridCosts:
         return found
 
     @cached_property
-    def pair_sync(self) -> Floats:
-        """Seconds of the gradient exchange between the two holders of each stage, [s, k, j, layers]; R = 2."""
-        tables, stages = self.tables, self.stages
-        found = np.zeros((stages, len(tables.counts), len(tables.counts), self.width))
-        for s in range(stages):
-            share = tables.gradient[int(s == 0), int(s == stages - 1), : self.width] / 2
-            one_way = tables.latency[:, :, None] + share / tables.bandwidth[:, :, None]
-            found[s] = 2 * np.maximum(one_way, one_way.transpose(1, 0, 2))
-        return found
-
-    @cached_property
-    def paired(self) -> bool:
-        """Whether two pipelines are relaxed together: it is worth it, and possible, for small pools."""
-        return self.replicas == 2 and self.stages * len(self.tables.counts) ** 2 * self.width <= PAIR_ENTRIES
+    def teams(self) -> Teams | None:
+        """All teams of the grid, if there are several pipelines and not too many teams."""
+        size = team_entries(self.tables, self.replicas, self.stages, self.width)
+        return Teams.of(self.tables, self.replicas, self.width) if self.replicas > 1 and size <= ENTRIES else None
 
     @cached_property
     def idle_power(self) -> float:

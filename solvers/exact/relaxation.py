@@ -24,6 +24,7 @@ class View(NamedTuple):
     beyond: int
     constant: float
     limit: float
+    exchange: float = 0.0  # what a unit of the exchange's energy counts as
 
 
 def tighten_part(part: Part, target: float, steps: int, offer: Callable[[Plan], object]) -> bool:
@@ -62,8 +63,8 @@ def tighten_part(part: Part, target: float, steps: int, offer: Callable[[Plan], 
 
 def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
     """Bound the part by one view; the bound and how many choices went."""
-    from solvers.exact.pair_prices import tighten_pair  # numba loads late
-    from solvers.exact.prices import tighten
+    from solvers.exact.prices import tighten  # numba loads late
+    from solvers.exact.team_prices import tighten_team
 
     costs, tables = part.costs, part.costs.tables
     count = view.beyond - view.first
@@ -72,9 +73,12 @@ def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -
     price = part.prices.setdefault(view.name, np.zeros(len(tables.counts)))
     stay, move = part.stay[view.first : view.beyond], part.move[view.first : view.beyond]
     limits = tables.counts, tables.layers, view.constant, view.limit
-    if costs.paired and count == 2:
-        sync = costs.pair_sync, part.sync_high
-        bound, dropped, path = tighten_pair(
+    teams = costs.teams if count == costs.replicas else None
+    if teams is not None:
+        # The exchange must be short enough; only its energy adds up.
+        extra = view.exchange * teams.sync_energy.min(axis=0)
+        sync = teams.sync, part.sync_high, extra, teams.digits, teams.powers
+        bound, dropped, path = tighten_team(
             view.node, view.hop, stay, move, *sync, *limits, price, steps, groups, layers
         )
     else:
@@ -114,7 +118,7 @@ def _energy_views(part: Part, target: float) -> list[View]:
         node = share * (costs.forward + costs.backward) + goal.energy_weight * energy
         hop = share * costs.hop + goal.energy_weight * costs.hop_energy
         constant = share * costs.repeats * float(part.low.sum()) + goal.time_weight * part.sync_low
-        views.append(View("value", node, hop, 0, replicas, constant, target))
+        views.append(View("value", node, hop, 0, replicas, constant, target, goal.energy_weight))
     if goal.energy_cap is not None:
-        views.append(View("energy", energy, costs.hop_energy, 0, replicas, 0.0, costs.energy_limit()))
+        views.append(View("energy", energy, costs.hop_energy, 0, replicas, 0.0, costs.energy_limit(), 1.0))
     return views

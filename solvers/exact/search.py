@@ -100,9 +100,10 @@ class Search:
             self._tighten(kid, record, STEPS_FINAL if kid.final else STEPS_SPLIT)
 
     def _tighten(self, part: Part, record: GridRecord, steps: int) -> None:
-        groups, layers, stages = len(part.costs.tables.counts), part.costs.tables.layers, part.costs.stages
-        pairs = groups if part.costs.paired else 1
-        work = stages * pairs * groups * layers * (groups + part.costs.width / 2)
+        costs = part.costs
+        groups, layers = len(costs.tables.counts), costs.tables.layers
+        ways = costs.replicas if costs.teams is None else costs.replicas * len(costs.teams.digits) / groups
+        work = costs.stages * ways * groups * layers * (groups + costs.width / 2)
         steps = max(1, min(steps, int(STEPS_WORK / work)))
         target = self.incumbent.target
         alive = tighten_part(part, target, steps, self.incumbent.offer)
@@ -120,7 +121,7 @@ class Search:
 
     def _solve(self, part: Part, record: GridRecord) -> None:
         left = None if self._clock.left is None else self._clock.left - CLOSING_S
-        slice_s = FIRST_SLICE_S * 2**part.attempts
+        slice_s = FIRST_SLICE_S * 2.0 ** min(part.attempts, 30)
         target = self.incumbent.target
         answer = self._model.solve(part, target, slice_s if left is None else min(slice_s, left))
         record.add(answer)

@@ -9,8 +9,11 @@ from solvers.exact.reach import least_per_second
 
 FINEST = 1e-3
 """Relative share of the objective that the range of a slowest step may still be worth in a part for a model."""
-FINEST_SEVERAL = 2e-2
+FINEST_SEVERAL = 3e-3
 """The same per pipeline where there are several: their models are larger, and so are the numbers of parts."""
+
+FEW = 40
+"""Choices of groups and layers, over all slots, with which a model is quicker than more splitting."""
 
 
 def split_part(part: Part) -> list[Part]:
@@ -20,7 +23,7 @@ def split_part(part: Part) -> list[Part]:
     finest = (FINEST if costs.replicas == 1 else FINEST_SEVERAL) * part.value
     widths = (part.high - part.low) * worth * costs.repeats / costs.replicas
     sync_width = (part.sync_high - part.sync_low) * worth
-    if sync_width > max(finest, float(widths.max())) and np.isfinite(sync_width):
+    if FEW * costs.replicas < int(part.stay.sum()) and max(finest, float(widths.max())) < sync_width < np.inf:
         lower, upper = part.child(), part.child()
         lower.sync_high = (part.sync_low + part.sync_high) / 2
         upper.sync_low = lower.sync_high
@@ -30,7 +33,7 @@ def split_part(part: Part) -> list[Part]:
     low, high = part.low[r, way], part.high[r, way]
     below = int(np.searchsorted(candidates, (low + high) / 2, side="right"))
     splits = 0 < below < len(candidates) and candidates[below - 1] >= low and candidates[below] <= high
-    if not splits or widths[r, way] <= finest:
+    if not splits or widths[r, way] <= finest or int(part.stay.sum()) <= FEW * costs.replicas:
         part.final = True
         return [part]
     lower, upper = part.child(), part.child()

@@ -86,7 +86,9 @@ def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, watch: Watc
     with _quiet():
         problem.solve(solver)
     claim = _CLAIM[problem.sol_status]
-    if claim in (Claim.NONE, Claim.BEST) and limit is not None and watch.elapsed - started > NEARLY * limit:
+    if problem.status == pulp.LpStatusInfeasible:
+        claim = Claim.NONE  # PuLP has no solution status for what CBC's presolve finds infeasible
+    if claim is not Claim.STOPPED and limit is not None and watch.elapsed - started > NEARLY * limit:
         claim = Claim.STOPPED
     has_values = problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     bound = pulp.value(problem.objective) if claim is Claim.BEST else None
