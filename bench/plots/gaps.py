@@ -69,14 +69,14 @@ def draw_gaps(rows: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
             linestyle=look[solver].dashes,
             linewidth=1.5 + 0.7 * (len(solvers) - 1 - number),
             marker=look[solver].marker,
-            markevery=[int((gaps == 0).sum())],  # the share of exact hits
+            markevery=[hits] if (hits := int((gaps == 0).sum())) else [],
             markersize=7,
             markeredgecolor="white",
             markeredgewidth=0.6,
             clip_on=False,
-            label=plain(f"{solver}: {len(gaps)} of {len(own)} runs have a plan"),
+            label=plain(f"{solver}: {len(gaps)} of {len(own)}"),
         )
-    ax.set_xscale("symlog", linthresh=SHOWN_FROM, linscale=0.4)
+    ax.set_xscale("symlog", linthresh=SHOWN_FROM, linscale=0.8)
     ax.set_xlim(-SHOWN_FROM / 4, most)
     powers = [SHOWN_FROM * 10**power for power in range(12) if SHOWN_FROM * 10**power <= most]
     ax.xaxis.set_major_locator(FixedLocator([0, *powers]))
@@ -85,7 +85,16 @@ def draw_gaps(rows: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     ax.set_ylim(0, 1.04)
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_ylabel("share of all runs within the gap")
-    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(-0.02, -0.16), ncols=2, frameon=False)
+    legend = ax.legend(
+        title="solver: runs with a plan, of all",
+        title_fontsize=8,
+        fontsize=8,
+        loc="upper left",
+        bbox_to_anchor=(-0.02, -0.16),
+        ncols=3,
+        frameon=False,
+    )
+    legend.set_alignment("left")
     return tidy(ax)
 
 

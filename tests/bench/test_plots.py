@@ -1,0 +1,300 @@
+"""Figures, read back from their artists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench.anatomy import anatomy
+from bench.plots import save_figures
+from bench.plots.anytime import anytime_figure, median_gaps
+from bench.plots.front import fronts_figure
+from bench.plots.gaps import gaps_figure
+from bench.plots.plan import plan_figure
+from bench.plots.plan_words import folded, left_out, seconds
+from bench.plots.savings import savings_figure
+from bench.plots.style import OTHERS, SOLVERS, styles
+from bench.record import Task
+from bench.report import Report, make_report, write_report
+from instances.evaluate import evaluate
+from instances.plan import Gpu, Plan
+from solvers.base import Outcome, Status, TracePoint
+from solvers.registry import solver_types
+from tests.bench.folders import ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, SLOW, folder_with, task
+from tests.editing import hand_instance
+from tests.random_plans import drawn
+
+pytestmark = pytest.mark.filterwarnings("error")
+Runs = list[tuple[Task, Outcome | None]]
+PROVEN_FRONT = Outcome(Status.OPTIMAL, front=(FAST,))
+
+
+def report_on(path: Path, runs: Runs) -> Report:
+    return make_report(folder_with(path, runs))
+
+
+def figures_on(path: Path, runs: Runs) -> list[str]:
+    report = report_on(path, runs)
+    return [drawn.name for drawn in save_figures(report.runs, report.traces, report.fronts, path)]
+
+
+def staircase(ax: Axes, solver: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Corners of a solver's line."""
+    (line,) = [line for line in ax.lines if str(line.get_label()).startswith(solver)]
+    return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
+def written(figure: Figure) -> str:
+    """All text on a figure."""
+    return "\n".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
+
+
+# gaps
+
+
+def test_failures_stay_in_the_denominator_of_the_gaps(tmp_path: Path) -> None:
+    runs: Runs = [
+        (task("brute"), OPTIMAL),
+        *((task("memetic", seed), outcome) for seed, outcome in enumerate([GOOD, ERROR, NOTHING, None])),
+        (task("random", 0), POOR),
+        (task("random", 1), ERROR),
+    ]
+    figure = gaps_figure(report_on(tmp_path, runs).runs)
+    assert figure is not None
+    (ax,) = figure.axes
+    xs, ys = staircase(ax, "memetic")
+    assert (xs[1], ys[1], ys[-1]) == (0, 0.25, 0.25), "one exact hit in four runs"
+    xs, ys = staircase(ax, "random")
+    assert (ys[0], ys[-1]) == (0, 0.5)
+    assert xs[1] == pytest.approx((7.3 - 3.9) / 3.9)
+    assert "memetic: 1 of 4" in written(figure)
+
+
+def test_gaps_to_unproven_values_have_a_panel_of_their_own(tmp_path: Path) -> None:
+    runs: Runs = [(task("brute"), OPTIMAL)]
+    runs += [(task("memetic", objective="energy"), GOOD), (task("megatron", objective="energy"), POOR)]
+    runs += [(task("memetic", objective="weighted:0.5"), NOTHING)]
+    figure = gaps_figure(report_on(tmp_path, runs).runs)
+    assert figure is not None
+    optimum, best = figure.axes
+    assert ("proven optimum" in optimum.get_xlabel(), "best known" in best.get_xlabel()) == (True, True)
+    assert [str(line.get_label()) for line in optimum.lines] == ["brute: 1 of 1"]
+    assert staircase(best, "megatron")[0][1] == pytest.approx((819 - 705) / 705)
+    assert "n/a, as no plan is known: 1 problem" in written(figure)
+
+
+def test_a_panel_without_a_problem_is_written_as_not_there(tmp_path: Path) -> None:
+    figure = gaps_figure(report_on(tmp_path, [(task("memetic"), GOOD)]).runs)
+    assert figure is not None
+    assert len(figure.axes) == 1
+    assert "gap to the proven optimum: n/a" in written(figure)
+
+
+# search over time
+
+
+def traced(*points: tuple[float, float], plan: Plan = FAST) -> Outcome:
+    return Outcome(Status.FEASIBLE, plan, trace=tuple(TracePoint(at, 1, value) for at, value in points))
+
+
+def test_search_over_time_is_a_median_in_which_a_run_without_a_plan_is_infinitely_bad(tmp_path: Path) -> None:
+    runs: Runs = [
+        (task("memetic", 0), traced((0.1, 7.8), (0.2, 3.9))),
+        (task("memetic", 1), traced((0.4, 3.9))),
+        (task("memetic", 2), ERROR),
+        (task("megatron"), ERROR),
+    ]
+    report = report_on(tmp_path, runs)
+    medians = median_gaps(report.runs, report.traces)
+    assert medians[["seconds", "gap"]].to_numpy().tolist() == [[0.4, pytest.approx(0, abs=1e-12)]]
+    figure = anytime_figure(report.runs, report.traces)
+    assert figure is not None
+    assert "n/a, too few plans: megatron" in written(figure)
+    xs, _ = staircase(figure.axes[0], "memetic")
+    assert xs.tolist() == [0.4, 2.0], "to the end of the last run"
+
+
+def test_without_traces_there_is_no_search_over_time(tmp_path: Path) -> None:
+    report = report_on(tmp_path, [(task("memetic"), GOOD)])
+    assert anytime_figure(report.runs, report.traces) is None
+
+
+# fronts
+
+
+def test_fronts_are_overlaid_with_the_plans_of_solvers_that_gave_none(tmp_path: Path) -> None:
+    runs: Runs = [
+        (task("brute", objective="front"), PROVEN_FRONT),
+        (task("memetic", 0, "front"), Outcome(Status.FEASIBLE, front=(SLOW,))),
+        (task("memetic", 1, "front"), ERROR),
+        (task("megatron"), POOR),
+        (task("brute"), OPTIMAL),
+    ]
+    report = report_on(tmp_path, runs)
+    figure = fronts_figure(report.runs, report.fronts)
+    assert figure is not None
+    points = {
+        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()), line.get_markerfacecolor())
+        for line in figure.axes[0].lines
+    }
+    times, energies, fill = points.pop("brute: front, proven complete")
+    assert (times, energies, fill) == ([pytest.approx(3.9)], [pytest.approx(0.705)], "none")
+    assert points.pop("memetic: front")[0] == [pytest.approx(7.3)]
+    assert points.pop("megatron: plans")[0] == [pytest.approx(7.3)]
+    assert not points
+
+
+# all together
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        ([], []),
+        ([(task("memetic"), None)], []),
+        ([(task("memetic"), ERROR)], []),
+        ([(task("memetic"), GOOD)], ["gaps.png"]),
+        ([(task("brute"), OPTIMAL)], ["gaps.png", "anytime.png"]),
+        ([(task("megatron"), POOR), (task("memetic"), GOOD)], ["savings.png", "gaps.png"]),
+        ([(task("megatron"), POOR), (task("memetic"), ERROR)], ["gaps.png"]),
+        ([(task("brute", objective="front"), PROVEN_FRONT)], ["fronts.png"]),
+    ],
+)
+def test_only_what_has_something_to_show_is_drawn(tmp_path: Path, runs: Runs, expected: list[str]) -> None:
+    (tmp_path / "savings.png").write_bytes(b"of an earlier report")
+    assert figures_on(tmp_path, runs) == expected
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == sorted(expected)
+
+
+def test_reports_show_figures_with_captions_and_words_for_those_who_cannot_see_them(tmp_path: Path) -> None:
+    instance = hand_instance(name='a*b "$x$"')
+    runs: Runs = [(task("brute", objective="front", instance=instance), PROVEN_FRONT)]
+    _, path = write_report(folder_with(tmp_path, runs))
+    markdown, page = path.read_text(), path.with_suffix(".html").read_text()
+    assert '![Energy by iteration time for a\\*b "$x$".](fronts.png)' in markdown
+    assert "\n*The trade-off between" in markdown
+    assert 'alt="Energy by iteration time for a*b &#34;$x$&#34;."' in page
+    assert "<figcaption>The trade-off between" in page
+
+
+def test_a_solver_has_one_colour_in_all_figures(tmp_path: Path) -> None:
+    runs: Runs = [(task("megatron"), POOR), (task("brute"), OPTIMAL), (task("memetic"), traced((0.1, 3.9)))]
+    report = report_on(tmp_path, runs)
+    figures = [
+        savings_figure(report.runs),
+        gaps_figure(report.runs),
+        anytime_figure(report.runs, report.traces),
+    ]
+    for figure in figures:
+        assert figure is not None
+        for solver in ("brute", "memetic"):
+            lines = [
+                line
+                for ax in figure.axes
+                for bars in [*ax.containers, *ax.lines]
+                if str(bars.get_label()).startswith(solver)
+                for line in [getattr(bars, "lines", [bars])[0]]
+            ]
+            assert {line.get_color() for line in lines} == {SOLVERS[solver].colour}
+
+
+def test_every_solver_has_a_look_of_its_own_and_keeps_it() -> None:
+    assert set(SOLVERS) >= set(solver_types())
+    looks = [*SOLVERS.values(), *OTHERS]
+    assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == len(looks)
+    found = styles(["mine", "memetic", "memetic[size=9]"])
+    assert found["memetic"] == SOLVERS["memetic"] == styles(["memetic"])["memetic"]
+    assert found["memetic[size=9]"].colour == found["memetic"].colour
+    assert found["memetic[size=9]"].dashes != found["memetic"].dashes
+    assert found["mine"] == OTHERS[0]
+
+
+# one plan
+
+
+def parts_of(figure: Figure, gid: str) -> list[Any]:
+    return figure.findobj(lambda artist: artist.get_gid() == gid)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_parts_add_up_to_what_the_referee_says(seed: int) -> None:
+    instance, plan = drawn(seed)
+    found, parts = evaluate(instance, plan), anatomy(instance, plan)
+    assert parts.slowest.seconds == pytest.approx(found.pipeline_s, rel=1e-12)
+    assert max(parts.exchange_s) == pytest.approx(found.sync_s, rel=1e-12)
+    assert (parts.slowest_exchange is None) == (found.sync_s == 0)
+
+
+def test_the_picture_of_the_plan_worked_by_hand() -> None:
+    figure = plan_figure(hand_instance(), FAST)
+    assert [text.get_text() for text in parts_of(figure, "name")] == ["a/0\nsmall", "b/0\nlarge"]
+    busy = [bar.get_width() for bar in parts_of(figure, "busy")]
+    assert busy[1] / busy[0] == pytest.approx(2.0 / 2.4)
+    fill, steady = parts_of(figure, "part fill")[0], parts_of(figure, "part steady")[0]
+    assert steady.get_width() / fill.get_width() == pytest.approx(2.1 / 1.8)
+    assert [text.get_text() for text in parts_of(figure, "mark")] == ["slowest forward", "slowest\nbackward"]
+    (link,) = parts_of(figure, "link")
+    assert "50.0 ms" in written(figure)
+    assert "2.00 kB/s" in written(figure), "the slower direction"
+    assert link.get_color() == parts_of(figure, "mark")[0].get_color()
+    assert not parts_of(figure, "exchange")
+    assert "All 2 GPUs are used." in written(figure)
+
+
+def wide(replicas: int, stages: int) -> Figure:
+    """The picture of a plan over many GPUs of one group."""
+    instance = hand_instance(
+        groups__0__count=replicas * stages + 3,
+        groups__0__memory=1e12,
+        model__layers=stages,
+        training__global_batch=replicas,
+    )
+    rows = tuple(tuple(Gpu(0, r * stages + s) for s in range(stages)) for r in range(replicas))
+    return plan_figure(instance, Plan(1, (1,) * stages, rows))
+
+
+@pytest.mark.parametrize(("replicas", "stages"), [(1, 64), (64, 1), (8, 8), (21, 3), (2, 11)])
+def test_up_to_64_gpus_all_are_drawn_on_a_sheet_of_moderate_size(replicas: int, stages: int) -> None:
+    figure = wide(replicas, stages)
+    figure.canvas.draw()
+    assert len(parts_of(figure, "box")) == replicas * stages
+    assert max(figure.get_size_inches()) < 20
+    assert len(parts_of(figure, "exchange")) == (replicas if replicas > 1 else 0)
+    assert "Not drawn" not in written(figure)
+
+
+@pytest.mark.parametrize(("replicas", "stages"), [(40, 2), (1, 100), (3, 70)])
+def test_beyond_64_gpus_the_slowest_stand_for_all_and_the_rest_is_counted(replicas: int, stages: int) -> None:
+    figure = wide(replicas, stages)
+    assert 40 <= len(parts_of(figure, "box")) <= 64
+    assert max(figure.get_size_inches()) < 20
+    assert "Not drawn" in written(figure)
+    assert parts_of(figure, "mark")
+
+
+def test_gpus_left_out_are_listed_by_group() -> None:
+    instance = hand_instance(groups__0__count=6)
+    plan = Plan(1, (2,), ((Gpu(0, 1),),))
+    assert left_out(instance, plan) == "Left out, 6 of 7 GPUs: a/0+2-5, b/0."
+
+
+def test_names_are_broken_at_dashes_and_cut_only_if_they_must_be() -> None:
+    assert folded("oregon-l4/0", 20) == ["oregon-l4/0"]
+    assert folded("frankfurt-machine-0-v100/3", 18) == ["frankfurt-machine-", "0-v100/3"]
+    assert folded("x" * 40 + "/7", 10) == ["x" * 10, "x" * 10, "…" + "x" * 7 + "/7"]
+
+
+def test_durations_have_units_that_suit_them() -> None:
+    assert [seconds(value) for value in (0, 2e-6, 0.05, 12.345)] == ["0 s", "2.00 µs", "50.0 ms", "12.3 s"]
+
+
+def test_names_that_look_like_formulas_are_shown_as_they_are(tmp_path: Path) -> None:
+    figure = plan_figure(hand_instance(name="$x_1$", groups__0__region="_hidden", sites={}), FAST)
+    figure.savefig(tmp_path / "picture.png")
+    assert r"\$x_1\$" in written(figure)
+    assert " _hidden" in written(figure)
