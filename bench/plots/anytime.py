@@ -57,6 +57,7 @@ def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
     for ax, size in zip(panels, sizes, strict=False):
         own = medians[medians["gpus"] == size]
         draw_anytime(own, look, ax)
+        ax.set_title(f"{size} GPUs", fontsize=9, loc="left")
         asked = runs.loc[(runs["gpus"] == size) & (runs["objective"] != "front"), "solver"]
         absent = [solver for solver in dict.fromkeys(asked) if solver not in set(own["solver"])]
         if absent:

@@ -115,6 +115,7 @@ def test_search_over_time_is_a_median_in_which_a_run_without_a_plan_is_infinitel
     figure = anytime_figure(report.runs, report.traces)
     assert figure is not None
     assert "n/a, too few plans: megatron" in written(figure)
+    assert figure.axes[0].get_title(loc="left") == "2 GPUs"
     xs, _ = staircase(figure.axes[0], "memetic")
     assert xs.tolist() == [0.4, 2.0], "to the end of the last run"
 
