@@ -7,11 +7,10 @@ import numpy as np
 from solvers.exact.part import Part
 from solvers.exact.reach import least_per_second
 
-FINEST = 1e-3
-"""Relative share of the objective that the range of a slowest step may still be worth in a part for a model."""
-FINEST_SEVERAL = 3e-3
-"""The same per pipeline where there are several: their models are larger, and so are the numbers of parts."""
-
+FINEST = {1: 1e-3, 2: 3e-3}
+"""Relative share of the objective that the range of a slowest step may still be worth in a part for a model, by R."""
+FINEST_SEVERAL = 2e-2
+"""The same for more pipelines: the number of parts grows with every range that is split."""
 FEW = 40
 """Choices of groups and layers, over all slots, with which a model is quicker than more splitting."""
 
@@ -20,7 +19,7 @@ def split_part(part: Part) -> list[Part]:
     """Two parts that cover the part; itself, marked as final, if that is not worth it."""
     costs = part.costs
     worth = least_per_second(costs)
-    finest = (FINEST if costs.replicas == 1 else FINEST_SEVERAL) * part.value
+    finest = FINEST.get(costs.replicas, FINEST_SEVERAL) * part.value
     widths = (part.high - part.low) * worth * costs.repeats / costs.replicas
     sync_width = (part.sync_high - part.sync_low) * worth
     if FEW * costs.replicas < int(part.stay.sum()) and max(finest, float(widths.max())) < sync_width < np.inf:
