@@ -180,7 +180,7 @@ def lay_out(tables: dict[str, Any], head: int, kind: type) -> tuple[Any, dict[st
     for name, table in tables.items():
         offsets[name] = end
         end += table.size
-    block = np.zeros(end, dtype=kind)
+    block: Any = np.zeros(end, dtype=kind)
     for name, table in tables.items():
         block[offsets[name] : offsets[name] + table.size] = table.ravel()
     return block, offsets

@@ -16,6 +16,7 @@ from instances.tables import Ints, Tables
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof
 from solvers.clock import Clock
 from solvers.memetic.finds import Finds
+from solvers.memetic.parameters import Breeding, Improving, Settings, Starting
 from solvers.registry import register
 
 if TYPE_CHECKING:
@@ -28,14 +29,15 @@ ENDLESS = 1 << 60
 
 @register
 @dataclass(frozen=True)
-class Memetic:
-    """Searches until the budget ends; without a budget, for `default_evaluations` plans.
+class Memetic(Starting, Breeding, Improving):
+    """Searches until the budget ends; its other options are in `parameters`.
 
     Attributes
     ----------
-    crossover, transplant, fresh
-        Shares of children of two plans, of plans brought over from another grid, and of new constructions;
-        the rest are disturbed elites.
+    default_evaluations
+        Plans costed where the budget has no limit: a few seconds.
+    front_capacity
+        Most plans of a front that are kept; a larger one is cut short.
     """
 
     name: ClassVar[str] = "memetic"
@@ -47,26 +49,6 @@ class Memetic:
     isolated: ClassVar[bool] = False
 
     default_evaluations: int = 5_000_000
-    starts: int = 3
-    elites: int = 12
-    crossover: float = 0.35
-    transplant: float = 0.2
-    fresh: float = 0.15
-    tries: int = 30
-    construct: bool = True
-    layer_fit: bool = True
-    anneal: bool = True
-    descent: bool = True
-    focus: float = 0.4
-    structural: float = 0.2
-    length: float = 30.0
-    growth: float = 0.2
-    longest: float = 4000.0
-    hot: float = 0.02
-    warm: float = 0.004
-    cold: float = 1e-5
-    optimism: float = 0.1
-    guide: float = 0.05
     front_capacity: int = 4000
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
@@ -106,7 +88,6 @@ class Memetic:
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
     from solvers.kernel.packed import pack
-    from solvers.memetic.parameters import Settings
     from solvers.memetic.pool import new_pool
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.record import new_record

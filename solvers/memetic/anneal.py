@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.compiled import inner
-from solvers.kernel.moves import do_exchange, do_shift, try_exchange, try_shift
+from solvers.kernel.exchange import do_exchange, try_exchange
 from solvers.kernel.packed import (
     B_INDEX,
     ENERGY,
@@ -18,6 +18,7 @@ from solvers.kernel.packed import (
     TIME,
     TOP,
 )
+from solvers.kernel.shift import do_shift, try_shift
 from solvers.kernel.state import load
 from solvers.memetic.randomness import below, uniform
 from solvers.memetic.record import offer, wanted

@@ -48,7 +48,7 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
 
 @inner
 def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
-    """Fill each still empty column, with some chance, from the parent's column in that place, as far as GPUs are left."""
+    """Fill each empty column, with some chance, from the parent's in that place, as far as GPUs are left."""
     source = np.empty(max(theirs, stages), dtype=np.int64)
     match_columns(rng, theirs, stages, source)
     for s in range(stages):
@@ -142,3 +142,20 @@ def empty(group, slot, left):  # type: ignore[no-untyped-def]
     if group[slot] != HOLE:
         left[group[slot]] += 1
         group[slot] = HOLE
+
+
+@inner
+def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: ignore[no-untyped-def]
+    """Child of two single pipelines: the head of one, then the mate's GPUs in their order."""
+    cut = below(rng, stages + 1)
+    for s in range(stages):
+        group[s] = -1
+        if s < cut:
+            group[s] = parent[s]
+            left[parent[s]] -= 1
+    s = cut
+    for z in range(theirs):
+        if s < stages and left[mate[z]] > 0:
+            group[s] = mate[z]
+            left[mate[z]] -= 1
+            s += 1

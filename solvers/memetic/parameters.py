@@ -1,21 +1,100 @@
-"""What can be tuned, one dataclass a component, with where each value comes from."""
+"""What can be tuned, one dataclass a component; all are options of the solver. Tuning notes are in DESIGN.md."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
+@dataclass(frozen=True)
+class Starting:
+    """Constructed plans.
+
+    Attributes
+    ----------
+    starts
+        Passes over all grids at the beginning: the uniform plan, then chains.
+    construct
+        Whether chains are made at all; without them new plans are random.
+    tries
+        Chains of which the best is annealed: a try costs about ten evaluations, an annealing thousands.
+    """
+
+    starts: int = 3
+    construct: bool = True
+    tries: int = 30
+
+
+@dataclass(frozen=True)
+class Breeding:
+    """Where children come from; the rest, 0.3, are elites with slots, stages or pipelines emptied and refilled.
+
+    Attributes
+    ----------
+    transplant, crossover, fresh
+        Shares of plans brought over to a neighbouring grid, of children of two plans, of new constructions.
+    layer_fit
+        Whether splits are fitted to changed placements; without it they are inherited or random.
+    elites
+        Members of a grid's niche. 10 did better than 6 for each of four seeds on a mixed pool of 64.
+    optimism
+        How much better a grid without any work is taken to be; fades with the square root of the visits.
+    """
+
+    transplant: float = 0.2
+    crossover: float = 0.35
+    fresh: float = 0.15
+    layer_fit: bool = True
+    elites: int = 12
+    optimism: float = 0.1
+
+
+@dataclass(frozen=True)
+class Improving:
+    """Annealing, then a walk to a local optimum.
+
+    Attributes
+    ----------
+    anneal, descent
+        Whether each is done.
+    focus
+        Share of exchanges that start at the slowest pipeline or exchange.
+    structural
+        Most of the proposals that move columns, tails or segments; less on big grids, where they cost more.
+    length, growth, longest
+        Proposals per slot: `length * (1 + growth * visits of the niche)`, up to `longest`. Ten times the
+        length was no better at equal evaluations: it leaves too few restarts.
+    hot, warm, cold
+        First temperature of new plans and of descendants, and last one, as shares of the score; the first is
+        multiplied by a random factor from 1/4 to 4.
+    guide
+        Weight of the mean of T_r and of D_s beside their maxima: tells plans of equal time apart.
+    """
+
+    anneal: bool = True
+    descent: bool = True
+    focus: float = 0.4
+    structural: float = 0.2
+    length: float = 30.0
+    growth: float = 0.2
+    longest: float = 4000.0
+    hot: float = 0.02
+    warm: float = 0.004
+    cold: float = 1e-5
+    guide: float = 0.05
+
+
 class Settings(NamedTuple):
-    """The parameters as compiled code takes them; see the dataclasses for what they mean."""
+    """The parameters as compiled code takes them."""
 
     starts: int
-    elites: int
-    crossover: float
-    transplant: float
-    fresh: float
-    tries: int
     construct: bool
+    tries: int
+    transplant: float
+    crossover: float
+    fresh: float
     layer_fit: bool
+    optimism: float
     anneal: bool
     descent: bool
     focus: float
@@ -26,5 +105,4 @@ class Settings(NamedTuple):
     hot: float
     warm: float
     cold: float
-    optimism: float
     guide: float

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numba
 
-from solvers.kernel import full, moves, state
+from solvers.kernel import exchange, full, shift, state
 
 _jit = numba.njit
 
@@ -29,22 +29,22 @@ def violation(o, q, f, r_index, b, stages, layers, group):
 
 @_jit
 def try_exchange(o, q, f, i, j, result):
-    moves.try_exchange(o, q, f, i, j, result)
+    exchange.try_exchange(o, q, f, i, j, result)
 
 
 @_jit
 def do_exchange(o, q, f, i, j):
-    moves.do_exchange(o, q, f, i, j)
+    exchange.do_exchange(o, q, f, i, j)
 
 
 @_jit
 def try_shift(o, q, f, a, z, size, result):
-    moves.try_shift(o, q, f, a, z, size, result)
+    shift.try_shift(o, q, f, a, z, size, result)
 
 
 @_jit
 def do_shift(o, q, f, a, z, size):
-    moves.do_shift(o, q, f, a, z, size)
+    shift.do_shift(o, q, f, a, z, size)
 
 
 @_jit
@@ -65,10 +65,10 @@ def try_many(o, q, f, pairs, shifts, every, count, result):
     total = 0.0
     for i in range(count):
         if i % every == 0:
-            shift = shifts[i % len(shifts)]
-            moves.try_shift(o, q, f, shift[0], shift[1], 1, result)
+            ends = shifts[i % len(shifts)]
+            shift.try_shift(o, q, f, ends[0], ends[1], 1, result)
         else:
             pair = pairs[i % len(pairs)]
-            moves.try_exchange(o, q, f, pair[0], pair[1], result)
+            exchange.try_exchange(o, q, f, pair[0], pair[1], result)
         total += result[0]
     return total

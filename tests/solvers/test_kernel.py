@@ -34,7 +34,7 @@ class Bench:
         self.size = plan.micro_batch
         self.replicas, self.stages = plan.replicas, plan.stages
         used = [k for row in plan.groups for k in row]
-        rest = list(np.repeat(np.arange(len(self.tables.counts)), self.tables.counts))
+        rest = np.repeat(np.arange(len(self.tables.counts)), self.tables.counts).tolist()
         for k in used:
             rest.remove(k)
         self.packed.group[:] = used + rest

@@ -1,17 +1,16 @@
-"""Incremental evaluation of the two elementary moves: exchange of two GPUs, shift of layers.
+"""Exchange of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
 
-`try_*` fills `result` and leaves the plan in work as it was; `do_*` makes the move.
+`try_exchange` fills `result` and leaves the plan in work as it was; `do_exchange` makes the move.
 """
 
 from __future__ import annotations
 
 from solvers.compiled import inner
-from solvers.kernel.full import kind_of, pipeline_cost, u
+from solvers.kernel.full import pipeline_cost, u
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,
-    FITS,
     HOLDERS,
     IDLE,
     NEIGHBOURS,
@@ -24,17 +23,8 @@ from solvers.kernel.packed import (
     SUM_PIPELINES,
     TOP,
 )
+from solvers.kernel.parts import largest_but, over_in, renew_pipeline
 from solvers.kernel.state import conclude, exchange_from_ports, judge
-
-
-@inner
-def largest_but(q, f, table, start, a, b):  # type: ignore[no-untyped-def]
-    """Largest first entry of f[table:], rows of three, apart from rows a and b, by the ranks in q[start:start + 3]."""
-    for i in range(start, start + 3):
-        row = q[i]
-        if row != a and row != b:
-            return f[table + 3 * row] if row >= 0 else 0.0
-    return 0.0
 
 
 @inner
@@ -72,13 +62,6 @@ def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
             per_byte += f[u(o.joules + new * o.places + c)] - f[u(o.joules + old * o.places + c)]
     worst = max(worst, max(latency + share * inverse, latency_in + share * inverse_in))
     return 2 * worst, per_byte
-
-
-@inner
-def over_in(o, q, slot, k, held):  # type: ignore[no-untyped-def]
-    """How many of `held` layers in a slot would not fit a GPU of group k."""
-    stages = q[STAGES]
-    return max(0, held - q[u(q[FITS] + 4 * k + kind_of(slot % stages, stages))])
 
 
 @inner
@@ -209,76 +192,4 @@ def do_exchange(o, q, f, i, j):  # type: ignore[no-untyped-def]
     else:
         q[o.group + j] = k
     renew_pipeline(o, q, f, i // stages)
-    conclude(o, q, f)
-
-
-@inner
-def renew_pipeline(o, q, f, r):  # type: ignore[no-untyped-def]
-    """Recompute the entries of one pipeline."""
-    stages = q[STAGES]
-    start = o.group + r * stages
-    seconds, above, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
-    i = o.pipeline + 3 * r
-    f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
-
-
-@inner
-def over_of_stage(o, q, s):  # type: ignore[no-untyped-def]
-    """Layers of stage s that do not fit, over its holders."""
-    over = 0
-    held = q[o.layers + s]
-    stages = q[STAGES]
-    for r in range(q[REPLICAS]):
-        slot = r * stages + s
-        over += over_in(o, q, slot, q[u(o.group + slot)], held)
-    return over
-
-
-@inner
-def try_shift(o, q, f, a, z, size, result):  # type: ignore[no-untyped-def]
-    """Evaluate moving `size` layers from stage a, which holds more, to stage z."""
-    replicas, stages, b, count = q[REPLICAS], q[STAGES], q[B_INDEX], q[COUNT]
-    over = f[OVER] - over_of_stage(o, q, a) - over_of_stage(o, q, z)
-    q[o.layers + a] -= size
-    q[o.layers + z] += size
-    over += over_of_stage(o, q, a) + over_of_stage(o, q, z)
-    slowest = pipelines = above = 0.0
-    for r in range(replicas):
-        start = o.group + r * stages
-        seconds, busy, _ = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
-        slowest = max(slowest, seconds)
-        pipelines += seconds
-        above += busy
-    exchange = largest_but(q, f, o.stage, TOP + 3, a, z)
-    exchanges, holders = f[SUM_EXCHANGES], f[HOLDERS]
-    if replicas > 1:
-        for s in (a, z):
-            stage = o.stage + 3 * s
-            share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
-            seconds = exchange_from_ports(o, q, f, s, share)
-            exchange = max(exchange, seconds)
-            exchanges += seconds - f[stage]
-            holders += f[stage + 1] * (share - f[stage + 2])
-    q[o.layers + a] += size
-    q[o.layers + z] -= size
-    excess = over + f[POWER]
-    idle, neighbours = f[IDLE], f[NEIGHBOURS]
-    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
-
-
-@inner
-def do_shift(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
-    """Move `size` layers from stage a to stage z."""
-    replicas, stages = q[REPLICAS], q[STAGES]
-    f[OVER] -= over_of_stage(o, q, a) + over_of_stage(o, q, z)
-    q[o.layers + a] -= size
-    q[o.layers + z] += size
-    f[OVER] += over_of_stage(o, q, a) + over_of_stage(o, q, z)
-    for r in range(replicas):
-        renew_pipeline(o, q, f, r)
-    for s in (a, z):
-        stage = o.stage + 3 * s
-        share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
-        f[stage + 2] = share
-        f[stage] = exchange_from_ports(o, q, f, s, share)
     conclude(o, q, f)
