@@ -30,18 +30,21 @@ Record = dict[str, Any]
 
 
 def merge_folders(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
-    """Merge run folders into a file (default: the committed one); counts of what changed.
+    """Merge run folders into a file (default: the committed one, of shipped suites only); counts of what changed.
 
     Nothing is written unless every record holds before the referee and fits what is known.
     """
     target = file or default_file()
-    known = {key: entry for key, entry in read_best_known(target).items() if _current(entry)}
+    held = None if file else set(known_hashes())
+    known = {key: entry for key, entry in read_best_known(target).items() if _current(entry, held)}
     counts: Counter[str] = Counter()
     for folder in folders:
         store = Store(folder)
         # Those with a plan first: a bound without one has something to belong to then.
         for record in sorted(store.records(), key=lambda record: record["value"] is None):
-            if parse_objective(record["objective"]).kind != "front":
+            if held is not None and record["instance"] not in held:
+                counts["of_other_instances"] += 1
+            elif parse_objective(record["objective"]).kind != "front":
                 _refuse_unfit(record, store, known)
                 _merge(known, record, counts)
     write_best_known(target, known.values())
@@ -49,12 +52,14 @@ def merge_folders(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
         "file": str(target),
         "entries": len(known),
         "proven": sum(entry.proven for entry in known.values()),
-        **{name: counts[name] for name in ("new", "better_values", "better_bounds")},
+        **{name: counts[name] for name in ("new", "better_values", "better_bounds", "of_other_instances")},
     }
 
 
-def _current(entry: BestKnown) -> bool:
-    """Whether an entry is of this cost model and, if a suite has its instance, of that instance's content."""
+def _current(entry: BestKnown, held: set[str] | None) -> bool:
+    """Whether an entry is of this cost model, of an instance that is held, and of its content in the suites."""
+    if held is not None and entry.instance not in held:
+        return False
     expected = known_hashes().get(entry.instance, entry.instance_hash)
     return entry.cost_model_version == COST_MODEL_VERSION and entry.instance_hash == expected
 

@@ -296,6 +296,11 @@ def best(
     _print_json(answer) if as_json else _say(
         f"{answer['file']}: {answer['new']} new, {answer['better_values']} better values, "
         f"{answer['better_bounds']} better bounds; {answer['entries']} entries, {answer['proven']} proven optimal"
+        + (
+            f"; {n} runs on instances of no shipped suite left out (--file)"
+            if (n := answer["of_other_instances"])
+            else ""
+        )
     )
     return DONE
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import bench.best_merge
 from bench.best_check import best_known_findings
 from bench.best_known import best_known, default_file, read_best_known, write_best_known
 from bench.best_merge import merge_folders
@@ -191,6 +192,20 @@ def test_the_committed_values_hold() -> None:
     count, findings = best_known_findings([every[name] for name in wanted])
     assert findings == []
     assert count == len(read_best_known(default_file())) == len(best_known())
+
+
+def test_the_committed_file_holds_instances_of_shipped_suites_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.best_merge, "default_file", lambda: tmp_path / "committed.jsonl")
+    folder_with(tmp_path / "run", [(task("memetic"), GOOD)])
+    answer = merge_folders([tmp_path / "run"], None)
+    assert (answer["entries"], answer["of_other_instances"]) == (0, 1)
+    monkeypatch.setattr(bench.best_merge, "known_hashes", lambda: {HAND.name: HAND.content_hash})
+    assert merge_folders([tmp_path / "run"], None)["entries"] == 1
+    monkeypatch.setattr(bench.best_merge, "known_hashes", lambda: {HAND.name: "0" * 64})
+    with pytest.raises(InputError, match="content hash"):
+        merge_folders([tmp_path / "run"], None)
 
 
 def test_nothing_is_known_of_a_folder_without_records(tmp_path: Path) -> None:
