@@ -7,6 +7,7 @@ import numpy as np
 from solvers.compiled import inner
 from solvers.kernel.packed import SCORE
 from solvers.kernel.state import load
+from solvers.memetic.by_hand import hand_placement
 from solvers.memetic.construct import chain_placement, random_placement
 from solvers.memetic.goals import draw_goal
 from solvers.memetic.inherit import (
@@ -114,7 +115,9 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
     first = len(p.layers)
     tries = settings.tries if settings.construct and uniform(rng) < 0.8 else 1
     for _ in range(tries):
-        if tries > 1:
+        if tries > 1 and uniform(rng) < 0.5:
+            hand_placement(p, rng, r_index, b, stages, p.group)
+        elif tries > 1:
             chain_placement(p, rng, r_index, b, stages, p.group)
         else:
             random_placement(p, rng, p.group)

@@ -14,7 +14,8 @@ from solvers.kernel.packed import ENERGY, EXCESS, PENALTY, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
 from solvers.memetic.breed import CURSOR, NICHE, PASS, STEPS, breed
-from solvers.memetic.construct import chain_placement, uniform_plan
+from solvers.memetic.by_hand import hand_placement
+from solvers.memetic.construct import uniform_plan
 from solvers.memetic.descent import descend
 from solvers.memetic.layer_fit import fit_layers
 from solvers.memetic.parameters import Settings
@@ -70,7 +71,7 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
 
 @inner
 def start_next(search):  # type: ignore[no-untyped-def]
-    """The next constructive start: first the uniform plan of every grid, then chains."""
+    """The next constructive start: first the uniform plan of every grid, then plans as by hand."""
     p, control = search.p, search.control
     g = control[CURSOR]
     r_index, b, stages = search.pool.grids[g]
@@ -78,7 +79,7 @@ def start_next(search):  # type: ignore[no-untyped-def]
     if control[PASS] == 0:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
-        chain_placement(p, search.rng, r_index, b, stages, p.group)
+        hand_placement(p, search.rng, r_index, b, stages, p.group)
         costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)
     settle(search, g)
