@@ -26,6 +26,8 @@ def fit_steps(part: Part) -> bool:
             return False
         for way in (0, 1):
             low[way] = max(low[way], float(_least(tables[way], stay).max()))
+            if len(move):
+                low[way] = max(low[way], float(_least(sends[way], move).max()))
             # The choice that makes the other direction slow has a step in this one too.
             low[way] = max(low[way], _beside(part, r, tables[1 - way], tables[way], sends[1 - way], low[1 - way]))
             high[way] = min(high[way], _most(tables[way], sends[way], stay, move))

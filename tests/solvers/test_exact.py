@@ -12,6 +12,7 @@ from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
 from solvers.brute import Brute
+from solvers.exact import splitting
 from solvers.registry import make_solver
 from tests.random_instances import random_instance, random_objectives
 
@@ -80,7 +81,11 @@ def check_proof(problem: Problem, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(("name", "options"), METHODS)
 @pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(8, WHOLE))])
-def test_agrees_with_enumeration_on_every_objective(name: str, options: dict[str, str], seed: int) -> None:
+def test_agrees_with_enumeration_on_every_objective(
+    name: str, options: dict[str, str], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed % 2:
+        monkeypatch.setattr(splitting, "FEW", 0)  # tiny as the models are, split them as far as large ones
     for text, problem in problems(seed):
         heard = Heard()
         outcome = make_solver(name, {**options, "start": "megatron"}).solve(problem, Budget(), heard.monitor())

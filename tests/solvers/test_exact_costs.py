@@ -1,0 +1,152 @@
+"""The models' costs against the referee: where only one plan is left, a model must say what the referee says."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from instances.evaluate import evaluate
+from instances.instance import Instance
+from instances.objective import Goal, Reference, parse_objective
+from instances.plan import Plan
+from instances.seeds import stream
+from instances.violations import violations
+from solvers.base import Problem
+from solvers.bounds import grid_bounds
+from solvers.exact.costs import GridCosts
+from solvers.exact.mip.model import MipModel
+from solvers.exact.model import Claim, Model
+from solvers.exact.part import Part
+from solvers.exact.reach import fit_steps
+from solvers.exact.relaxation import tighten_part
+from solvers.exact.sat.model import SatModel
+from tests.random_instances import random_instance, random_objectives
+
+MODELS: list[Model] = [SatModel(threads=1, seed=0), MipModel("highs", threads=1, seed=0)]
+SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(12, 300))]
+
+
+def random_plan(instance: Instance, seed: int) -> Plan:
+    """A plan that uses each GPU once at most; with room for all and no power caps it is feasible."""
+    draw = stream("random plan", seed)
+    gpus = [k for k, group in enumerate(instance.groups) for _ in range(group.count)]
+    training = instance.training
+    shapes = [
+        (replicas, stages, size)
+        for replicas in range(1, len(gpus) + 1)
+        for stages in range(1, min(instance.model.layers, len(gpus) // replicas) + 1)
+        for size in training.micro_batches
+        if training.global_batch % (replicas * size) == 0
+    ]
+    replicas, stages, size = shapes[int(draw.random() * len(shapes))]
+    order = sorted(gpus, key=lambda _: draw.random())
+    cuts = sorted(range(1, instance.model.layers), key=lambda _: draw.random())[: stages - 1]
+    ends = [0, *sorted(cuts), instance.model.layers]
+    layers = [after - before for before, after in pairwise(ends)]
+    return Plan.from_groups(size, layers, [order[r * stages : (r + 1) * stages] for r in range(replicas)])
+
+
+def roomy_instance(seed: int) -> Instance:
+    """A random instance of 6 to 8 GPUs whose links are slow and lopsided, without limits that could bind."""
+    instance = random_instance(seed, 6 + seed % 3)
+    draw = stream("lopsided", seed)
+    size = len(instance.groups)
+    bandwidth = tuple(tuple(1e5 * 50 ** draw.random() for _ in range(size)) for _ in range(size))
+    network = instance.network.model_copy(update={"bandwidth": bandwidth})
+    groups = tuple(group.model_copy(update={"memory": 1e12}) for group in instance.groups)
+    sites = {name: site.model_copy(update={"power_cap": None}) for name, site in (instance.sites or {}).items()}
+    return instance.model_copy(update={"network": network, "groups": groups, "sites": sites})
+
+
+def only(problem: Problem, plan: Plan) -> Part:
+    """The grid of a plan with nothing but the plan left to choose; its slowest steps are not known yet."""
+    tables = problem.tables
+    bounds = {tuple(bound.grid): bound for bound in grid_bounds(tables, problem.goal)}
+    part = Part.whole(GridCosts(tables, problem.goal, bounds[plan.replicas, plan.stages, plan.micro_batch]))
+    part.low[:] = part.costs.bound.steps
+    part.stay[:], part.move[:] = False, False
+    for r, row in enumerate(_by_forward_step(part.costs, plan)):
+        for s, k in enumerate(row):
+            part.stay[r, s, k, plan.layers[s]] = True
+            if s + 1 < plan.stages:
+                part.move[r, s, k, row[s + 1]] = True
+    return part
+
+
+def _by_forward_step(costs: GridCosts, plan: Plan) -> list[tuple[int, ...]]:
+    """Pipelines as a part lists them: the slowest forward step first."""
+
+    def slowest(row: tuple[int, ...]) -> float:
+        last = plan.stages - 1
+        compute = [costs.forward[int(s == last), k, plan.layers[s]] for s, k in enumerate(row)]
+        return float(max([*compute, *(costs.send[k, j] for k, j in pairwise(row))]))
+
+    return sorted(plan.groups, key=slowest, reverse=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_model_of_one_plan_costs_what_the_referee_says(seed: int) -> None:
+    instance = roomy_instance(seed)
+    for number in range(3):
+        plan = random_plan(instance, 3 * seed + number)
+        assert not violations(instance, plan)
+        found = evaluate(instance, plan)
+        reference = Reference(found.time_s, found.energy_j)
+        for text in random_objectives(seed, 2 * found.time_s, 2 * found.energy_j):
+            problem = Problem(instance, parse_objective(text).goal(reference))
+            value = problem.value(plan)
+            assert value is not None
+            for model in MODELS:
+                where = f"{model} on roomy instance {seed}, plan {number}, {text}"
+                answer = model.solve(only(problem, plan), 1.1 * value, None)
+                assert answer.claim is Claim.BEST, where
+                assert answer.plan == plan, where
+                assert answer.bound is not None, where
+                assert answer.bound <= value * (1 + 1e-12), where
+                assert answer.bound == pytest.approx(value, rel=2e-6), where
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_relaxation_of_one_plan_is_below_the_referee(seed: int) -> None:
+    """With one pipeline it is exact; with several it knows the slowest, but not the whole of the exchange."""
+    instance = roomy_instance(seed)
+    for number in range(5):
+        plan = random_plan(instance, 5 * seed + number)
+        problem = Problem(instance, Goal(time_weight=1.0))
+        value = problem.value(plan)
+        assert value is not None
+        part = only(problem, plan)
+        assert fit_steps(part)
+        assert part.holds(plan)
+        assert tighten_part(part, math.inf, 20, lambda _: None)
+        assert part.value <= value * (1 + 1e-12)
+        if plan.replicas == 1:
+            assert part.value == pytest.approx(value, rel=1e-7)
+        else:
+            pipelines = value - evaluate(instance, plan).sync_s
+            assert part.pipeline_s == pytest.approx(pipelines, rel=1e-7)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_plan_at_the_target_is_not_below_it(model: Model) -> None:
+    instance = roomy_instance(2)
+    plan = random_plan(instance, 5)
+    problem = Problem(instance, Goal(time_weight=1.0))
+    value = problem.value(plan)
+    assert value is not None
+    assert model.solve(only(problem, plan), 0.999 * value, None).claim is Claim.NONE
+    assert model.solve(only(problem, plan), 1.001 * value, None).claim is Claim.BEST
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_forbidden_plan_is_not_found_again(model: Model) -> None:
+    instance = roomy_instance(2)
+    plan = random_plan(instance, 5)
+    problem = Problem(instance, Goal(time_weight=1.0))
+    value = problem.value(plan)
+    assert value is not None
+    part = only(problem, plan)
+    part.forbidden.append(plan)
+    assert model.solve(part, 2 * value, None).claim is Claim.NONE
