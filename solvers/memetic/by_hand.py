@@ -51,7 +51,8 @@ def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
         key[k] = path[p.place[k]] + 0.5 * p.speed[b, k, 0] / slowest
     order_by(key, order, groups)
     count = 0
-    for k in order:
+    for place in range(groups):
+        k = order[place]
         if p.speed[b, k, 0] <= limit:
             for _ in range(p.counts[k]):
                 queue[count] = k
