@@ -1,0 +1,84 @@
+"""The tables in README.md are what the kept results give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.readme import BLOCK, ROOT, SOURCES, rewritten
+from bench.readme_tables import HARDNESS, HEADLINE, hardness_table, headline_table
+from bench.write_hardness import hardness_text
+from instances.errors import InputError
+from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
+
+README = ROOT / "README.md"
+
+
+def cells(table: str) -> list[dict[str, str]]:
+    """A pipe table's rows by column."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[2:]]
+
+
+def test_the_blocks_are_what_the_data_give() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert {match["name"] for match in BLOCK.finditer(text)} == set(SOURCES)
+    assert rewritten(text) == text, "run `make readme`"
+
+
+def test_a_block_is_filled_and_the_rest_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("x")
+    text = "before\n<!-- table: a -->\nold\n<!-- end -->\nbetween\n<!-- table: b -->\n<!-- end -->\nafter\n"
+    sources = {
+        "a": (tmp_path / "data", lambda path: f"table of {path.read_text()}"),
+        "b": (tmp_path / "missing", lambda path: path.read_text()),
+    }
+    expected = text.replace("old", "table of x")
+    assert rewritten(text, sources) == expected
+    assert rewritten(expected, sources) == expected
+
+
+def test_a_block_that_nobody_makes_is_refused() -> None:
+    with pytest.raises(InputError, match="table other"):
+        rewritten("<!-- table: other -->\n<!-- end -->")
+
+
+def test_the_headline_shows_heuristics_against_the_proven_optimum(tmp_path: Path) -> None:
+    """7.3 s and 819 J against 3.9 s and 705 J: 46.58 % and 13.92 % saved; the gap of 7.3 s is 87.18 %."""
+    runs = [(task("megatron"), POOR), (task("memetic"), GOOD), (task("brute"), OPTIMAL)]
+    folder_with(tmp_path, list(runs))
+    rows = cells(headline_table(tmp_path))
+    assert [row["solver"] for row in rows] == ["megatron", "memetic"]
+    assert list(rows[0]) == list(HEADLINE)
+    assert [row["gap"] for row in rows] == ["87.18 %", "= optimum"]
+    assert (rows[1]["time saved"], rows[1]["energy saved"]) == ("+46.58 %", "+13.92 %")
+
+
+def test_without_a_proof_the_gap_is_empty(tmp_path: Path) -> None:
+    folder_with(tmp_path, [(task("megatron"), POOR)])
+    assert cells(headline_table(tmp_path))[0]["gap"] == "n/a"
+
+
+def test_the_suites_table_counts_and_takes_medians(tmp_path: Path) -> None:
+    header = hardness_text([]).strip()
+    names = header.split(",")
+    row = dict.fromkeys(names, "1") | {"suite": "mine", "known": "optimum", "objective": "time"}
+    first = row | {"instance": "cloud-3gpus-seed0", "gpus": "3", "left_out": "0.25", "pipelines": "2"}
+    second = row | {"instance": "cloud-6gpus-seed0", "gpus": "6", "left_out": "0.75", "known": "", "megatron_gap": ""}
+    content = [header, *(",".join(each[name] for name in names) for each in (first, second))]
+    (tmp_path / "hardness.csv").write_text("\n".join(content) + "\n")
+    (found,) = cells(hardness_table(tmp_path / "hardness.csv"))
+    assert list(found) == list(HARDNESS)
+    expected = {
+        "suite": "mine",
+        "family": "cloud",
+        "problems": "2",
+        "GPUs": "3-6",
+        "proven": "1",
+        "1/4 left out": "2",
+        "pipelines > 1": "1",
+        "left out": "50.00 %",
+        "megatron gap": "100.00 %",
+    }
+    assert {name: found[name] for name in expected} == expected
