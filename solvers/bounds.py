@@ -48,6 +48,22 @@ def grid_bounds(tables: Tables, goal: Goal) -> list[GridBound]:
     return [found[grid] for grid in grids]
 
 
+def instant_bound(tables: Tables, goal: Goal) -> float | None:
+    """A bound on the objective over all grids, in no time: all work at the speed, or at the power, of the best GPUs.
+
+    None if it already shows that there is no plan.
+    """
+    times, energies = [], []
+    for b, size in enumerate(tables.micro_batches):
+        rates = (tables.forward + tables.backward)[b, :, 0, 1]  # [k] s of one layer and micro-batch
+        layers = tables.batch // size * tables.layers
+        times.append(layers / float((tables.counts / rates).sum()))
+        energies.append(layers * float((tables.active * rates).min()))
+    if not times:
+        return None
+    return bound_value(goal, min(times) * (1 - SAFETY), min(energies) * (1 - SAFETY))
+
+
 class _Speeds:
     """What the bounds need of one micro-batch size: every GPU's seconds and its quickest hops."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.exact.model import Model
 from solvers.exact.run import solve_exactly
 from solvers.exact.start import check_start
 from solvers.registry import register
@@ -34,6 +35,10 @@ class CpSat:
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Prove the optimum, or the best bound that the budget allows."""
-        from solvers.exact.sat.model import SatModel  # OR-Tools loads late
 
-        return solve_exactly(problem, budget, monitor, SatModel(budget.threads, budget.seed), self.start)
+        def make() -> Model:
+            from solvers.exact.sat.model import SatModel  # OR-Tools loads late
+
+            return SatModel(budget.threads, budget.seed)
+
+        return solve_exactly(problem, budget, monitor, make, ("ortools",), self.start)

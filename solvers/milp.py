@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.exact.model import Model
 from solvers.exact.run import solve_exactly
 from solvers.exact.start import check_start
 from solvers.registry import register
+
+PACKAGES = {"highs": ("pulp", "highspy"), "cbc": ("pulp",)}
+"""What each back end comes with."""
 
 
 @register
@@ -33,12 +37,15 @@ class Milp:
 
     def __post_init__(self) -> None:
         check_start(self.start)
-        if self.backend not in ("highs", "cbc"):
+        if self.backend not in PACKAGES:
             raise ValueError(f"backend: {self.backend!r} is neither highs nor cbc")
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Prove the optimum, or the best bound that the budget allows."""
-        from solvers.exact.mip.model import MipModel  # PuLP and HiGHS load late
 
-        model = MipModel(self.backend, budget.threads, budget.seed)
-        return solve_exactly(problem, budget, monitor, model, self.start)
+        def make() -> Model:
+            from solvers.exact.mip.model import MipModel  # PuLP and HiGHS load late
+
+            return MipModel(self.backend, budget.threads, budget.seed)
+
+        return solve_exactly(problem, budget, monitor, make, PACKAGES[self.backend], self.start)

@@ -42,10 +42,6 @@ class Model(Protocol):
         """Find the best plan of the part below the target, or prove that there is none."""
         ...
 
-    def versions(self) -> dict[str, str]:
-        """The libraries behind it and their versions."""
-        ...
-
 
 class Contradiction(RuntimeError):  # noqa: N818 - the word says it
     """Two claims that cannot both be true; the message names both. The run ends as an error."""

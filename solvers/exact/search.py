@@ -167,10 +167,7 @@ class Search:
                 record = self._records[item.costs.bound.grid]
                 record.open_bound = min(record.open_bound, bound)
         target = self.incumbent.target
-        return {
-            "grids": [record.as_json(target) for record in self._records.values()],
-            "solver_versions": self._model.versions(),
-        }
+        return {"grids": [record.as_json(target) for record in self._records.values()]}
 
     def _outcome(self, done: bool) -> Outcome:
         plan, value, bound = self.incumbent.plan, self.incumbent.value, self._global_bound()

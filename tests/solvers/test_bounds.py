@@ -10,7 +10,7 @@ from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
 from instances.tables import Grid, Tables
 from solvers.base import Budget, Monitor, Problem
-from solvers.bounds import GridBound, grid_bounds, powered_gpus
+from solvers.bounds import GridBound, grid_bounds, instant_bound, powered_gpus
 from solvers.brute import Brute, _Search
 from solvers.clock import Clock
 from solvers.kernel.cost import kernel_tables
@@ -39,6 +39,12 @@ def test_no_grid_has_a_plan_below_its_bound(seed: int) -> None:
     for text in random_objectives(seed, found.time_s, found.energy_j):
         goal = parse_objective(text).goal(Reference(found.time_s, found.energy_j))
         problem = Problem(instance, goal)
+        best = Brute().solve(problem, Budget(), Monitor()).plan
+        if best is not None:
+            instant, optimum = instant_bound(problem.tables, goal), problem.value(best)
+            assert instant is not None
+            assert optimum is not None
+            assert instant <= optimum, text
         for bound in grid_bounds(problem.tables, goal):
             best = best_on(problem, bound.grid)
             if best is not None:

@@ -53,10 +53,6 @@ class Liar:
         """The answer."""
         return self.answer
 
-    def versions(self) -> dict[str, str]:
-        """None."""
-        return {}
-
 
 # Two claims that cannot both be true
 

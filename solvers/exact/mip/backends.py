@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import pulp
 
@@ -117,9 +116,3 @@ def _folder_without_blank() -> str:
 
 
 BACKENDS = {"highs": solve_with_highs, "cbc": solve_with_cbc}
-PACKAGES = {"highs": "highspy", "cbc": "pulp"}  # CBC comes with PuLP
-
-
-def versions(backend: str) -> dict[str, str]:
-    """PuLP and the back end."""
-    return {name: version(name) for name in dict.fromkeys(("pulp", PACKAGES[backend]))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from solvers.exact.mip.backends import BACKENDS, versions
+from solvers.exact.mip.backends import BACKENDS
 from solvers.exact.mip.programme import Programme
 from solvers.exact.model import Answer, Claim
 from solvers.exact.part import Part
@@ -23,10 +23,6 @@ class MipModel:
     backend: str
     threads: int
     seed: int
-
-    def versions(self) -> dict[str, str]:
-        """PuLP and the back end."""
-        return versions(self.backend)
 
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""

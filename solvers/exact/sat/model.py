@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from math import inf
 
 from ortools.sat.python import cp_model
@@ -33,10 +32,6 @@ class SatModel:
 
     threads: int
     seed: int
-
-    def versions(self) -> dict[str, str]:
-        """OR-Tools."""
-        return {"ortools": version("ortools")}
 
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""
