@@ -20,7 +20,7 @@ demo: setup
 	$(BIN)/geotrain-bench report results/demo
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-wide: setup
 	$(BIN)/python -m pytest -m "wide or not wide" -o addopts="--strict-markers --benchmark-skip"

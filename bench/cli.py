@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, 
 def main() -> NoReturn:
     """Run the command line; every error a user can cause is one line on standard error."""
     called_with_nothing = len(sys.argv) == 1
+    signal.signal(signal.SIGTERM, _interrupted)  # whoever ends us this way loses no more than by Ctrl-C
     try:
         code = app(["--help"] if called_with_nothing else None, standalone_mode=False)
         sys.stdout.flush()
@@ -46,6 +48,10 @@ def main() -> NoReturn:
     except Exception as error:  # noqa: BLE001 - the last resort: a line instead of a traceback
         _fail_unexpected(error)
     sys.exit(BAD_INPUT if called_with_nothing else code)
+
+
+def _interrupted(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _fail_unexpected(error: Exception) -> NoReturn:
@@ -151,7 +157,7 @@ def solve(
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.show import show_result
     from bench.solving import Request, solve_request
-    from instances.files import read_instance, write_text
+    from instances.files import check_writable, read_instance, write_text
 
     _check_picture(picture)
     request = Request(
@@ -167,10 +173,12 @@ def solve(
         start=start,
         without=tuple(without or ()),
     )
+    if out is not None:
+        check_writable(out)
     result = solve_request(request, live=not as_json and sys.stderr.isatty())
+    _print_json(result) if as_json else show_result(result)
     if out is not None and result["plan"] is not None:
         write_text(out, json.dumps(result["plan"]) + "\n")
-    _print_json(result) if as_json else show_result(result)
     if picture is not None:
         from bench.picture import draw_answer
 

@@ -21,15 +21,16 @@ SOURCES: Mapping[str, Source] = {
 
 
 def rewritten(text: str, sources: Mapping[str, Source] = SOURCES) -> str:
-    """The text with every block's table made anew; a block whose data do not exist is empty. InputError if unknown."""
+    """The text with every block's table made anew; InputError if one is unknown or has no data."""
 
     def block(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in sources:
             raise InputError(f"README: table {name}: is none of {', '.join(sources)}")
         data, make = sources[name]
-        table = f"{make(data)}\n" if data.exists() else ""
-        return f"<!-- table: {name} -->\n{table}<!-- end -->"
+        if not data.exists():
+            raise InputError(f"README: table {name}: its data, {data}, do not exist")
+        return f"<!-- table: {name} -->\n{make(data)}\n<!-- end -->"
 
     return BLOCK.sub(block, text)
 

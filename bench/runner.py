@@ -35,16 +35,18 @@ def run_tasks(store: Store, tasks: Sequence[Task], jobs: int, on_record: Callabl
                 task = waiting.popleft()
                 running.append((task, IsolatedRun(task.solver, task.options, task.problem, task.budget)))
             wait([run.connection for _, run in running], _patience(running))
-            for _, run in running:
+            for pair in list(running):
+                task, run = pair
                 run.absorb()
-            for task, run in running:
                 if run.ending is not None:
                     record = record_of(task, run.ending, jobs)
                     store.append(record)
+                    running.remove(pair)
                     on_record(record)
-            running = [(task, run) for task, run in running if run.ending is None]
     finally:
-        for _, run in running:
+        for task, run in running:
+            if run.ending is not None and run.ending.ended is not Ended.INTERRUPTED:
+                store.append(record_of(task, run.ending, jobs))  # it was done when we were interrupted
             run.interrupt()
 
 

@@ -17,6 +17,12 @@ from instances.files import instance_from_json, read_json, write_instance, write
 from instances.instance import Instance
 
 PLAN_SCHEMA = "geotrain-bench/plan-of-runs/1"
+ASKED_KEYS = ("key", "instance", "instance_hash", "gpus", "solver", "options", "objective", "seed")
+RECORD_KEYS = (
+    *("key", "instance", "instance_hash", "cost_model_version", "solver", "options", "objective", "reference", "seed"),
+    *("status", "ended", "reason", "value", "bound", "gap", "plan", "front", "time_s", "energy_j", "wall_s"),
+    *("trace", "details", "breakdown", "checksum", "timed_alone", "versions", "machine", "commit", "dirty"),
+)
 
 
 class Store:
@@ -84,6 +90,9 @@ class Store:
         asked = read_json(self._suite)
         if not isinstance(asked, dict) or asked.get("schema") != PLAN_SCHEMA or not isinstance(asked.get("runs"), list):
             raise InputError(f"{self._suite}: schema: is not {PLAN_SCHEMA}")
+        _require(asked, ("suite",), str(self._suite))
+        for number, run in enumerate(asked["runs"]):
+            _require(run, ASKED_KEYS, f"{self._suite}: runs[{number}]")
         return asked
 
     def append(self, record: Mapping[str, Any]) -> None:
@@ -105,6 +114,7 @@ class Store:
                 raise InputError(f"{where}: is not valid JSON: {error}") from None
             if not isinstance(record, dict) or record.get("schema") != SCHEMA:
                 raise InputError(f"{where}: schema: is not {SCHEMA}")
+            _require(record, RECORD_KEYS, where)
             found[record["key"]] = record
         return list(found.values())
 
@@ -116,7 +126,10 @@ class Store:
     def _lines(self) -> list[str]:
         if not self._runs.exists():
             return []
-        text = self._runs.read_text(encoding="utf-8")
+        try:
+            text = self._runs.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{self._runs}: is not UTF-8 text") from None
         # What follows the last newline was cut short.
         return text.split("\n")[:-1]
 
@@ -125,6 +138,12 @@ class Store:
             whole = "".join(line + "\n" for line in self._lines())
             if len(whole.encode()) != self._runs.stat().st_size:
                 write_text(self._runs, whole)
+
+
+def _require(content: Any, keys: Sequence[str], where: str) -> None:
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        raise InputError(f"{where}: {missing[0]}: is missing")
 
 
 def _no_constant(text: str) -> Any:

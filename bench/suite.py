@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -126,6 +127,15 @@ def entries_of(suite: Suite, folder: Path, source: str) -> Iterator[tuple[Instan
             yield entry, instance
 
 
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Put the place in the suite before what is wrong there."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
 def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[Instance]:
     """The instances of one entry; options given as lists are combined."""
     if (entry.family is None) == (entry.files is None):
@@ -145,7 +155,9 @@ def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[I
     axes = [[(key, _text(value)) for value in _listed(values)] for key, values in entry.options.items()]
     for options in product(*axes):
         for gpus, seed in product(entry.gpus, entry.seeds):
-            yield generate(entry.family, gpus, seed, dict(options))
+            with _named(f"{source}: instances"):
+                instance = generate(entry.family, gpus, seed, dict(options))
+            yield instance
 
 
 def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: str) -> Iterator[Task]:
@@ -154,20 +166,19 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
         if not (solver.min_gpus or 0) <= instance.gpus <= (solver.max_gpus or instance.gpus):
             continue
         options = {key: _text(value) for key, value in solver.options.items()}
-        made = make_solver(solver.name, options)
+        with _named(f"{source}: solvers"):
+            made = make_solver(solver.name, options)
         limits = _merged(suite.budget, solver)
         seeds = solver.seeds or suite.seeds if made.random else [0]
         for text in solver.objectives or entry.objectives or suite.objectives:
-            objective = parse_objective(text)
+            with _named(f"{source}: objectives"):
+                objective = parse_objective(text)
             if objective.kind == "front" and not made.fronts:
                 continue
             if objective.needs_reference and reference is None:
                 reference = reference_of(instance)
-            try:
-                goal = objective.goal(reference)
-                Rates.of(instance, goal.figure)
-            except InputError as error:
-                raise InputError(f"{source}: {instance.name}: {error}") from None
+            with _named(f"{source}: {instance.name}"):
+                Rates.of(instance, objective.goal(reference).figure)
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
                 yield Task(instance, solver.name, options, objective, reference, budget)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
+from bench.best_check import best_known_findings
 from bench.resolve import is_proof, resolve
 from bench.store import Store
 from bench.verify import record_name, verify_store
@@ -19,6 +20,9 @@ def verify_folder(folder: Path, resolve_s: float | None) -> dict[str, Any]:
     store = Store(folder)
     records = store.records()
     findings = verify_store(store)
+    if not findings:  # then every record's instance is there
+        names = dict.fromkeys(record["instance"] for record in records)
+        findings += best_known_findings(store.instance(name) for name in names)[1]
     proofs = [record for record in records if is_proof(record)]
     repeated = 0
     if resolve_s is not None and not findings:

@@ -116,6 +116,10 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a whole file or none of it: a reader or a crash never meets half of one."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, never replaced
+            return
+        path = path.resolve()  # a link stays a link
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -144,6 +148,20 @@ def refuse_no_numbers(data: Any, source: str) -> None:
             left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
         elif isinstance(value, list):
             left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
+
+
+def check_writable(path: str | Path) -> None:
+    """InputError if a file could not be written there; asked before long work, so that its answer is not lost."""
+    path = Path(path)
+    folder = path.resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    if path.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder")
+    if not folder.is_dir():
+        raise InputError(f"{path}: cannot be written: {folder} is no folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{path}: cannot be written: permission denied")
 
 
 def first_problem(error: ValidationError) -> str:

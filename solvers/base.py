@@ -99,9 +99,7 @@ class Outcome:
 
     def __post_init__(self) -> None:
         if (self.status in (Status.OPTIMAL, Status.FEASIBLE)) != bool(self.plan or self.front):
-            raise ValueError(
-                f"an outcome that is {self.status} has {'no' if self.plan is None else 'a'} plan"
-            )
+            raise ValueError(f"an outcome that is {self.status} has {'no' if self.plan is None else 'a'} plan")
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,8 @@ class Monitor:
     on_plan: Callable[[Plan], None] = lambda plan: None
     on_bound: Callable[[float], None] = lambda bound: None
     on_details: Callable[[Mapping[str, Any]], None] = lambda details: None
-    on_compiled: Callable[[float], None] = lambda seconds: None  # seconds that do not count as search
+    on_compiling: Callable[[], None] = lambda: None  # compilation begins; it does not count as search
+    on_compiled: Callable[[float], None] = lambda seconds: None  # and ends, after so many seconds
 
 
 class Solver(Protocol):

@@ -40,6 +40,7 @@ class Brute:
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
         clock = Clock(budget)
+        monitor.on_compiling()
         started = time.perf_counter()
         from solvers.kernel.cost import kernel_tables
 

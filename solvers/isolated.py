@@ -66,7 +66,7 @@ class IsolatedRun:
         self._details: dict[str, Any] = {}
         self._called = time.monotonic()
         self._started: float | None = None
-        self._at_work = False  # has said anything since it started, so it is not compiling
+        self._compiling = False
         # A method that is stopped from outside counts its start as well: the limit is the caller's.
         self._from_call = make_solver(name, options).isolated
         self.ending: Ending | None = None
@@ -96,7 +96,7 @@ class IsolatedRun:
             return None
         if self._from_call:
             return self._called + self._seconds + GRACE_S
-        return self._started + self._seconds + GRACE_S + (0.0 if self._at_work else COMPILE_S)
+        return self._started + self._seconds + GRACE_S + (COMPILE_S if self._compiling else 0.0)
 
     def absorb(self) -> None:
         """Take in what the child has said, without waiting; sets `ending` when the run is over."""
@@ -116,12 +116,14 @@ class IsolatedRun:
             self._finish(self._rescued(), Ended.INTERRUPTED, None, "interrupted")
 
     def _hear(self, kind: str, content: Any) -> None:
-        self._at_work = kind != "started"
         if kind == "started":
             # Only compilation, which is no search, lies between this and the solver's own clock.
             self._started = content
         elif kind == "compiling":
+            self._compiling = True
+        elif kind == "compiled":
             assert self._started is not None
+            self._compiling = False
             self._started += content
         elif kind == "plan":
             self._take(content)
@@ -219,7 +221,8 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
             on_plan=lambda plan: say("plan", plan),
             on_bound=lambda bound: say("bound", bound),
             on_details=lambda details: say("details", dict(details)),
-            on_compiled=lambda seconds: say("compiling", seconds),
+            on_compiling=lambda: say("compiling"),
+            on_compiled=lambda seconds: say("compiled", seconds),
         )
         outcome = solver.solve(Problem(instance, goal, start), budget, monitor)
         say("outcome", (outcome, time.process_time()))

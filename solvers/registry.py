@@ -74,6 +74,4 @@ def _read(where: str, default: object, text: str) -> object:
     try:
         return kind(text)
     except ValueError:
-        raise InputError(
-            f"{where}: {text!r} is not {'a whole number' if kind is int else 'a number'}"
-        ) from None
+        raise InputError(f"{where}: {text!r} is not {'a whole number' if kind is int else 'a number'}") from None

@@ -30,8 +30,7 @@ def random_instance(seed: int, gpus: int | None = None) -> Instance:
     regions = [REGIONS[_below(draw, 3)] for _ in counts]
     whole = _bytes_of_all_layers(model, training)
     groups = [
-        _group(draw, names[k], regions[k], counts[k], whole, training["micro_batches"])
-        for k in range(len(counts))
+        _group(draw, names[k], regions[k], counts[k], whole, training["micro_batches"]) for k in range(len(counts))
     ]
     data = {
         "schema": SCHEMA,
@@ -123,9 +122,7 @@ def _bytes_of_all_layers(model: dict[str, Any], training: dict[str, Any]) -> flo
     return work.stage_bytes(model["layers"], True, True, training["global_batch"] // 2, 1, 16)
 
 
-def _group(
-    draw: random.Random, name: str, region: str, count: int, whole: float, sizes: list[int]
-) -> dict[str, Any]:
+def _group(draw: random.Random, name: str, region: str, count: int, whole: float, sizes: list[int]) -> dict[str, Any]:
     active = _between(draw, 50, 500)
     flops = _between(draw, 2e9, 2e10)
     group: dict[str, Any] = {
@@ -163,14 +160,8 @@ def _network(draw: random.Random, size: int) -> dict[str, Any]:
     fast, slow = 2e9, _between(draw, 3e6, 1e9)
 
     def matrix(low: float, high: float, zero: float) -> list[list[float]]:
-        rows = [
-            [0.0 if _chance(draw, zero) else _between(draw, low, high) for _ in range(size)]
-            for _ in range(size)
-        ]
-        return [
-            [rows[min(k, j)][max(k, j)] if symmetric else rows[k][j] for j in range(size)]
-            for k in range(size)
-        ]
+        rows = [[0.0 if _chance(draw, zero) else _between(draw, low, high) for _ in range(size)] for _ in range(size)]
+        return [[rows[min(k, j)][max(k, j)] if symmetric else rows[k][j] for j in range(size)] for k in range(size)]
 
     network: dict[str, Any] = {"latency": matrix(1e-6, 1e-2, 0.1), "bandwidth": matrix(slow, fast, 0.0)}
     if _chance(draw, 0.5):

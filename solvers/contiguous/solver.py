@@ -55,6 +55,7 @@ class Contiguous:
         clock = Clock(budget)
         if clock.expired:  # before anything is compiled
             return Outcome(Status.UNKNOWN, limit_reached=True)
+        monitor.on_compiling()
         started = time.perf_counter()
         search = _Search(problem, Pricer(problem.tables, problem.goal))
         search.warm_up()

@@ -58,6 +58,7 @@ class Dtfm:
         clock = Clock(budget)
         if clock.expired:  # before anything is compiled
             return Outcome(Status.UNKNOWN, limit_reached=True)
+        monitor.on_compiling()
         started = time.perf_counter()
         from solvers.dtfm.search_grid import GridSearch, warm_up
         from solvers.dtfm.shapes import fillable_shapes
@@ -96,7 +97,7 @@ class _Run:
             result = self._search.run(shape, self._clock, grids_left=len(shapes) - done)
             self._cut_short |= result.cut_short
             self._grids.append(result.details)
-            self._monitor.on_details({"grids": self._grids})
+            self._monitor.on_details({"own_costs": self._grids})
             if result.plan is not None and (self.best is None or result.time_s < self.best.time_s):
                 self.best = result
                 self._monitor.on_plan(result.plan)
@@ -117,6 +118,6 @@ class _Run:
             evaluations=self._clock.evaluations,
             trace=tuple(self._clock.trace) if plan else (),
             limit_reached=self._cut_short or (self.best is None and self._clock.expired),
-            details={"grids": self._grids},
+            details={"own_costs": self._grids},
             compile_s=self._clock.excluded,
         )

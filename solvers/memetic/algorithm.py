@@ -64,6 +64,7 @@ class Memetic(Starting, Breeding, Improving):
 
     def _search(self, problem: Problem, budget: Budget, grids: Ints, finds: Finds) -> None:
         clock = finds.clock
+        finds.monitor.on_compiling()
         started = time.perf_counter()
         from solvers.memetic.search import advance
 

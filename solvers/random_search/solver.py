@@ -58,6 +58,7 @@ class RandomSearch:
         clock = Clock(budget)
         if clock.expired:  # before anything is compiled
             return Outcome(Status.UNKNOWN, limit_reached=True)
+        monitor.on_compiling()
         started = time.perf_counter()
         run = _Run(problem, Pricer(problem.tables, problem.goal), budget.seed)
         run.draw(0)
@@ -79,7 +80,7 @@ class RandomSearch:
             evaluations=clock.evaluations,
             trace=tuple(clock.trace),
             limit_reached=limited and clock.expired,  # its own number of draws is not a limit but all it does
-            details={"feasible": run.feasible, "grids": len(run.grids)},
+            details={"feasible": run.feasible, "grids_drawn_from": len(run.grids)},
             compile_s=clock.excluded,
         )
 

@@ -71,7 +71,7 @@ def test_messages_are_those_of_the_whole_batch_and_of_an_even_share_of_the_param
 
 def test_both_costs_of_each_grid_are_reported_and_the_best_time_is_kept() -> None:
     outcome = solve(generate("dtfm", 16, 0, {"scenario": "us-regions", "gpu-mix": "mixed"}))
-    grids = outcome.details["grids"]
+    grids = outcome.details["own_costs"]
     assert len(grids) > 2
     for grid in grids:
         assert grid["total_s"] == pytest.approx(grid["data_parallel_s"] + 2 * grid["pipeline_s"])
@@ -84,7 +84,7 @@ def test_both_costs_of_each_grid_are_reported_and_the_best_time_is_kept() -> Non
 def test_it_sees_no_compute_speed() -> None:
     instance = generate("dtfm", 16, 0, {"scenario": "worldwide"})
     uneven = changed(instance, {f"groups.{k}.flops": 1e12 * (k + 1) for k in range(len(instance.groups))})
-    costs = [[grid["total_s"] for grid in solve(pool).details["grids"]] for pool in (instance, uneven)]
+    costs = [[grid["total_s"] for grid in solve(pool).details["own_costs"]] for pool in (instance, uneven)]
     assert costs[0] == costs[1]
 
 
@@ -105,14 +105,14 @@ def test_gpus_listed_last_are_left_out_where_no_grid_of_all_is_legal() -> None:
     outcome = solve(instance)
     assert outcome.plan is not None
     assert {group for row in outcome.plan.groups for group in row} == {0}
-    assert {grid["replicas"] * grid["stages"] for grid in outcome.details["grids"]} == {4}
+    assert {grid["replicas"] * grid["stages"] for grid in outcome.details["own_costs"]} == {4}
 
 
 @pytest.mark.parametrize("layers", [1, 2], ids=["one stage", "one pipeline or one stage"])
 def test_grids_with_a_single_partition_take_one_candidate(layers: int) -> None:
     outcome = solve(roomy(hand_instance(model__layers=layers)))
     assert outcome.plan is not None
-    assert outcome.evaluations == len(outcome.details["grids"]) == layers
+    assert outcome.evaluations == len(outcome.details["own_costs"]) == layers
     assert not outcome.limit_reached
 
 
@@ -162,7 +162,7 @@ def test_candidates_are_shared_out_over_the_grids() -> None:
     outcome = solve(instance, 5000, Budget(evaluations=40))
     assert outcome.evaluations <= 40
     assert outcome.limit_reached
-    searched = [grid["candidates"] for grid in outcome.details["grids"] if grid["candidates"] > 1]
+    searched = [grid["candidates"] for grid in outcome.details["own_costs"] if grid["candidates"] > 1]
     assert max(searched) - min(searched) <= 1
 
 

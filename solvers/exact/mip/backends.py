@@ -96,15 +96,16 @@ def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, watch: Watc
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Send what the libraries print to standard error: they greet in spite of `msg=False`."""
+    """Swallow what the libraries print: they greet in spite of `msg=False`, and standard output may be JSON."""
     sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
     try:
         yield
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+        os.close(nowhere)
 
 
 def _folder_without_blank() -> str:
