@@ -29,14 +29,17 @@ def test_the_blocks_are_what_the_data_give() -> None:
 
 def test_a_block_is_filled_and_the_rest_is_kept(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("x")
-    text = "before\n<!-- table: a -->\nold\n<!-- end -->\nbetween\n<!-- table: b -->\n<!-- end -->\nafter\n"
-    sources = {
-        "a": (tmp_path / "data", lambda path: f"table of {path.read_text()}"),
-        "b": (tmp_path / "missing", lambda path: path.read_text()),
-    }
+    text = "before\n<!-- table: a -->\nold\n<!-- end -->\nafter\n"
+    sources = {"a": (tmp_path / "data", lambda path: f"table of {path.read_text()}")}
     expected = text.replace("old", "table of x")
     assert rewritten(text, sources) == expected
     assert rewritten(expected, sources) == expected
+
+
+def test_a_block_without_data_is_refused(tmp_path: Path) -> None:
+    sources = {"b": (tmp_path / "missing", lambda path: path.read_text())}
+    with pytest.raises(InputError, match="table b: its data"):
+        rewritten("<!-- table: b -->\n<!-- end -->", sources)
 
 
 def test_a_block_that_nobody_makes_is_refused() -> None:
