@@ -101,6 +101,7 @@ def _careless(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
 
 def _compiling(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     """Takes longer to compile than its whole budget, which is no misbehaviour at all."""
+    monitor.on_compiling()
     time.sleep(1)
     monitor.on_compiled(1.0)
     return Outcome(Status.FEASIBLE, FAST, compile_s=1.0)

@@ -85,7 +85,8 @@ class Programme:
         )
         self._own = fills + steady + part.sync_low  # [r]
         self._base_s = float(self._own.max())
-        worst = float((costs.stages * self._dearest() + costs.repeats * part.high.sum(axis=1)).max())
+        steps = costs.repeats * part.high.sum(axis=1) if costs.repeats else 0.0  # nothing repeats: no limit counts
+        worst = float(np.max(costs.stages * self._dearest() + steps))
         worst += min(part.sync_high, self._slowest_exchange())
         self._most_s = min(costs.time_limit(target), max(worst, self._base_s))
         width = max(self._most_s - self._base_s, NARROWEST * self._base_s)
