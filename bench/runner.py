@@ -44,8 +44,9 @@ def run_tasks(store: Store, tasks: Sequence[Task], jobs: int, on_record: Callabl
                     running.remove(pair)
                     on_record(record)
     finally:
+        unstored = {task.key for task in pending(store, [task for task, _ in running])}
         for task, run in running:
-            if run.ending is not None and run.ending.ended is not Ended.INTERRUPTED:
+            if run.ending is not None and task.key in unstored:
                 store.append(record_of(task, run.ending, jobs))  # it was done when we were interrupted
             run.interrupt()
 

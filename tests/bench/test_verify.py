@@ -23,7 +23,7 @@ Record = dict[str, Any]
 
 
 def task(solver: str, objective: str = "time", seed: int = 3) -> Task:
-    return Task(random_instance(seed, 3), solver, {}, parse_objective(objective), None, Budget(seconds=60))
+    return Task(random_instance(seed, 3), solver, {}, parse_objective(objective), None, Budget())
 
 
 def ending(asked: Task) -> Ending:
