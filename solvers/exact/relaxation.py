@@ -15,13 +15,20 @@ from solvers.exact.reach import fit_layers, fit_steps, fit_sync
 
 
 class View(NamedTuple):
-    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must stay below the limit."""
+    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must stay below the limit.
+
+    The seconds of the pipelines count by their average, or by any weights that add up to 1: `timed` and
+    `timed_hop` are a pipeline's, `steady` is [r] what it takes besides. The rest counts for every pipeline.
+    """
 
     name: str
-    node: Floats  # [last, k, layers]
-    hop: Floats  # [k, j]
     first: int
     beyond: int
+    timed: Floats  # [last, k, layers]
+    timed_hop: Floats  # [k, j]
+    steady: Floats  # [r]
+    rest: Floats  # [last, k, layers]
+    rest_hop: Floats  # [k, j]
     constant: float
     limit: float
     exchange: float = 0.0  # what a unit of the exchange's energy counts as
@@ -72,21 +79,27 @@ def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -
     layers: Ints = np.zeros(costs.stages, dtype=np.int64)
     price = part.prices.setdefault(view.name, np.zeros(len(tables.counts)))
     stay, move = part.stay[view.first : view.beyond], part.move[view.first : view.beyond]
-    limits = tables.counts, tables.layers, view.constant, view.limit
     teams = costs.teams if count == costs.replicas else None
     if teams is not None:
+        weights = part.prices.setdefault(f"weights of {view.name}", np.full(count, 1 / count))
         # The exchange must be short enough; only its energy adds up.
         extra = view.exchange * teams.sync_energy.min(axis=0)
-        sync = teams.sync, part.sync_high, extra, teams.digits, teams.powers
-        bound, dropped, path = tighten_team(
-            view.node, view.hop, stay, move, *sync, *limits, price, steps, groups, layers
+        bound, dropped, found = tighten_team(
+            *(view.timed, view.timed_hop, view.steady, view.rest, view.rest_hop),
+            *(stay, move, teams.sync, part.sync_high, extra, teams.digits, teams.powers),
+            *(tables.counts, tables.layers, view.constant, view.limit),
+            *(price, weights, steps, groups, layers),
         )
     else:
         like_before = np.array([r > view.first and part.alike(r, r - 1) for r in range(view.first, view.beyond)])
+        node, hop = view.timed / count + view.rest, view.timed_hop / count + view.rest_hop
+        constant = view.constant + float(view.steady.mean())
         bound, dropped, path = tighten(
-            view.node, view.hop, stay, move, like_before, *limits, price, steps, groups[0], layers
+            *(node, hop, stay, move, like_before, tables.counts, tables.layers, constant, view.limit),
+            *(price, steps, groups[0], layers),
         )
-    if count == costs.replicas and path + view.constant < view.limit:
+        found = path + constant < view.limit
+    if found and count == costs.replicas:
         offer(Plan.from_groups(costs.bound.grid.micro_batch, layers, groups))
     return float(bound - SAFETY * abs(bound)) if np.isfinite(bound) else float(bound), int(dropped)
 
@@ -94,17 +107,15 @@ def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -
 def _time_views(part: Part, target: float) -> list[View]:
     """The slowest pipeline is no faster than any one, nor than the average."""
     costs, limit, sync = part.costs, part.costs.time_limit(target), part.sync_low
-    compute, replicas = costs.forward + costs.backward, costs.replicas
-    steady = [costs.repeats * float(low.sum()) for low in part.low]
+    compute, hop, replicas = costs.forward + costs.backward, costs.hop, costs.replicas
+    steady = costs.repeats * part.low.sum(axis=1)
+    none, no_hop = np.zeros_like(compute), np.zeros_like(hop)
+    # Pipelines with equal choices have equal bounds, but each must lose its own choices.
     views = [
-        View(f"time {r}", compute, costs.hop, r, r + 1, steady[r] + sync, limit)
-        for r in range(replicas)
-        # Pipelines with equal choices have equal bounds, but each must lose its own choices.
-        if replicas > 1 or r == 0
+        View(f"time {r}", r, r + 1, compute, hop, steady[r : r + 1], none, no_hop, sync, limit) for r in range(replicas)
     ]
     if replicas > 1:
-        mean = sum(steady) / replicas + sync
-        views.append(View("mean time", compute / replicas, costs.hop / replicas, 0, replicas, mean, limit))
+        views.append(View("all times", 0, replicas, compute, hop, steady, none, no_hop, sync, limit))
     return views
 
 
@@ -112,13 +123,15 @@ def _energy_views(part: Part, target: float) -> list[View]:
     """Energy with every GPU idle for the least time; for the objective and for a cap."""
     costs, goal, replicas = part.costs, part.costs.goal, part.costs.replicas
     energy = costs.above_idle + (costs.tables.idle * part.time_s)[None, :, None]
+    compute, hop = goal.time_weight * (costs.forward + costs.backward), goal.time_weight * costs.hop
+    steady = goal.time_weight * costs.repeats * part.low.sum(axis=1)
     views = []
     if goal.energy_weight:
-        share = goal.time_weight / replicas
-        node = share * (costs.forward + costs.backward) + goal.energy_weight * energy
-        hop = share * costs.hop + goal.energy_weight * costs.hop_energy
-        constant = share * costs.repeats * float(part.low.sum()) + goal.time_weight * part.sync_low
-        views.append(View("value", node, hop, 0, replicas, constant, target, goal.energy_weight))
+        rest, rest_hop = goal.energy_weight * energy, goal.energy_weight * costs.hop_energy
+        sync = goal.time_weight * part.sync_low
+        views.append(View("value", 0, replicas, compute, hop, steady, rest, rest_hop, sync, target, goal.energy_weight))
     if goal.energy_cap is not None:
-        views.append(View("energy", energy, costs.hop_energy, 0, replicas, 0.0, costs.energy_limit(), 1.0))
+        none, no_hop, still = np.zeros_like(compute), np.zeros_like(hop), np.zeros(replicas)
+        limit = costs.energy_limit()
+        views.append(View("energy", 0, replicas, none, no_hop, still, energy, costs.hop_energy, 0.0, limit, 1.0))
     return views

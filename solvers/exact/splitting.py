@@ -11,8 +11,13 @@ FINEST = {1: 1e-3, 2: 3e-3}
 """Relative share of the objective that the range of a slowest step may still be worth in a part for a model, by R."""
 FINEST_SEVERAL = 2e-2
 """The same for more pipelines: the number of parts grows with every range that is split."""
-FEW = 40
-"""Choices of groups and layers, over all slots, with which a model is quicker than more splitting."""
+FEW, FEW_ALIKE = 40, 150
+"""Choices of groups and layers, per pipeline, with which a model is quicker than more splitting.
+
+The second is for pools of few groups: there a model has little to tell apart, and paths rarely run out of GPUs.
+"""
+FEW_GROUPS = 4
+"""Groups of such a pool."""
 
 
 def split_part(part: Part) -> list[Part]:
@@ -22,7 +27,10 @@ def split_part(part: Part) -> list[Part]:
     finest = FINEST.get(costs.replicas, FINEST_SEVERAL) * part.value
     widths = (part.high - part.low) * worth * costs.repeats / costs.replicas
     sync_width = (part.sync_high - part.sync_low) * worth
-    if FEW * costs.replicas < int(part.stay.sum()) and max(finest, float(widths.max())) < sync_width < np.inf:
+    if _is_small(part):
+        part.final = True
+        return [part]
+    if max(finest, float(widths.max())) < sync_width < np.inf:
         lower, upper = part.child(), part.child()
         lower.sync_high = (part.sync_low + part.sync_high) / 2
         upper.sync_low = lower.sync_high
@@ -32,10 +40,16 @@ def split_part(part: Part) -> list[Part]:
     low, high = part.low[r, way], part.high[r, way]
     below = int(np.searchsorted(candidates, (low + high) / 2, side="right"))
     splits = 0 < below < len(candidates) and candidates[below - 1] >= low and candidates[below] <= high
-    if not splits or widths[r, way] <= finest or int(part.stay.sum()) <= FEW * costs.replicas:
+    if not splits or widths[r, way] <= finest:
         part.final = True
         return [part]
     lower, upper = part.child(), part.child()
     lower.high[r, way] = candidates[below - 1]
     upper.low[r, way] = candidates[below]
     return [lower, upper]
+
+
+def _is_small(part: Part) -> bool:
+    """Whether a model of the part is quick."""
+    few = FEW_ALIKE if len(part.costs.tables.counts) <= FEW_GROUPS else FEW
+    return int(part.stay.sum()) <= few * part.costs.replicas

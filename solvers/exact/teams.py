@@ -2,7 +2,8 @@
 
 A team is one group for each pipeline, numbered by its digits: `digits[t, r]` is the group in pipeline r, worth
 `digits[t, r] * powers[r]`. The state is (stage, team, layers). `fine[s, t, l]` says which teams may hold how
-many layers in a stage, `cost[last, t, l]` what that costs, prices included; hops are as in `paths`.
+many layers in a stage, `cost[last, t, l]` what that costs, prices included; `hops[r, k, j]` is the cost of a hop
+in pipeline r, and `move[r, s, k, j]` allows it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from solvers.compiled import compiled
 
 
 @compiled
-def hop_back(hop, move, digits, powers, skipped, costs, room, least):  # type: ignore[no-untyped-def]
+def hop_back(hops, move, digits, powers, skipped, costs, room, least):  # type: ignore[no-untyped-def]
     """Put the hops of all pipelines but `skipped` before `costs` [t, m], in place, one pipeline after the other.
 
     `room` is as large as `costs`; layer counts below `least` cannot occur. `move[r, k, j]` allows a hop.
     """
     teams, pipelines = digits.shape
-    groups, width = hop.shape[0], costs.shape[1]
+    groups, width = hops.shape[1], costs.shape[1]
     for r in range(pipelines):
         if r == skipped:
             continue
@@ -28,7 +29,7 @@ def hop_back(hop, move, digits, powers, skipped, costs, room, least):  # type: i
             k = digits[t, r]
             for j in range(groups):
                 if move[r, k, j]:
-                    c = hop[k, j]
+                    c = hops[r, k, j]
                     to = t + (j - k) * powers[r]
                     for m in range(least, width):
                         room[t, m] = min(room[t, m], c + costs[to, m])
@@ -36,7 +37,7 @@ def hop_back(hop, move, digits, powers, skipped, costs, room, least):  # type: i
 
 
 @compiled
-def team_from_the_end(cost, fine, hop, move, digits, powers, ending, onward, room):  # type: ignore[no-untyped-def]
+def team_from_the_end(cost, fine, hops, move, digits, powers, ending, onward, room):  # type: ignore[no-untyped-def]
     """Fill `ending` (from stage s on) and `onward` (the same with the hops before), [s, t, m]; the least cost."""
     stages, teams, width = fine.shape
     layers = ending.shape[2] - 1
@@ -46,7 +47,7 @@ def team_from_the_end(cost, fine, hop, move, digits, powers, ending, onward, roo
         after = stages - 1 - s
         if last == 0:
             onward[s + 1] = ending[s + 1]
-            hop_back(hop, move[:, s], digits, powers, -1, onward[s + 1], room, after)
+            hop_back(hops, move[:, s], digits, powers, -1, onward[s + 1], room, after)
         for t in range(teams):
             row = ending[s, t]
             for held in range(1, width):
@@ -64,10 +65,10 @@ def team_from_the_end(cost, fine, hop, move, digits, powers, ending, onward, roo
 
 
 @compiled
-def team_from_the_start(cost, fine, hop_to, move_to, digits, powers, starting, arriving, room):  # type: ignore[no-untyped-def]
+def team_from_the_start(cost, fine, hops_to, move_to, digits, powers, starting, arriving, room):  # type: ignore[no-untyped-def]
     """Fill `arriving` (before stage s, hops included) and `starting` (stage s included), [s, t, u].
 
-    `hop_to[j, k]` and `move_to[r, s, j, k]` are the hops from k to j: transposed.
+    `hops_to[r, j, k]` and `move_to[r, s, j, k]` are the hops from k to j: transposed.
     """
     stages, teams, width = fine.shape
     layers = starting.shape[2] - 1
@@ -85,11 +86,11 @@ def team_from_the_start(cost, fine, hop_to, move_to, digits, powers, starting, a
                         row[u + held] = min(row[u + held], c + arriving[s, t, u])
         if last == 0:
             arriving[s + 1] = starting[s]
-            hop_back(hop_to, move_to[:, s], digits, powers, -1, arriving[s + 1], room, s + 1)
+            hop_back(hops_to, move_to[:, s], digits, powers, -1, arriving[s + 1], room, s + 1)
 
 
 @compiled
-def read_team(cost, fine, hop, move, digits, ending, onward, groups_of, layers_of):  # type: ignore[no-untyped-def]
+def read_team(cost, fine, hops, move, digits, ending, onward, groups_of, layers_of):  # type: ignore[no-untyped-def]
     """Write paths of least cost, which must exist, into `groups_of` [r, s] and `layers_of` [s]."""
     stages, teams, width = fine.shape
     pipelines = digits.shape[1]
@@ -114,7 +115,7 @@ def read_team(cost, fine, hop, move, digits, ending, onward, groups_of, layers_o
             c = ending[s + 1, t, left]
             for r in range(pipelines):
                 if c < best:
-                    c += hop[digits[team, r], digits[t, r]] if move[r, s, digits[team, r], digits[t, r]] else np.inf
+                    c += hops[r, digits[team, r], digits[t, r]] if move[r, s, digits[team, r], digits[t, r]] else np.inf
             if c < best:
                 best = c
                 following = t
@@ -123,7 +124,7 @@ def read_team(cost, fine, hop, move, digits, ending, onward, groups_of, layers_o
 
 @compiled
 def drop_teams_above(  # type: ignore[no-untyped-def]
-    limit, cost, fine, hop, stay, move, digits, powers, ending, onward, starting, arriving, room
+    limit, cost, fine, hops, stay, move, digits, powers, ending, onward, starting, arriving, room
 ):
     """Forbid every choice with which the cheapest paths cost more than `limit`; how many went."""
     pipelines, stages, groups, width = stay.shape
@@ -153,7 +154,7 @@ def drop_teams_above(  # type: ignore[no-untyped-def]
         if last == 0:
             for r in range(pipelines):
                 beyond[:] = ending[s + 1]
-                hop_back(hop, move[:, s], digits, powers, r, beyond, room, stages - 1 - s)
+                hop_back(hops, move[:, s], digits, powers, r, beyond, room, stages - 1 - s)
                 for t in range(teams):
                     k = digits[t, r]
                     for j in range(groups):
@@ -162,7 +163,7 @@ def drop_teams_above(  # type: ignore[no-untyped-def]
                             best = np.inf
                             for u in range(s + 1, layers + 1):
                                 best = min(best, starting[s, t, u] + beyond[to, layers - u])
-                            best_move[r, k, j] = min(best_move[r, k, j], best + hop[k, j])
+                            best_move[r, k, j] = min(best_move[r, k, j], best + hops[r, k, j])
         for r in range(pipelines):
             for k in range(groups):
                 for held in range(1, width):

@@ -85,7 +85,9 @@ def test_agrees_with_enumeration_on_every_objective(
     name: str, options: dict[str, str], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if seed % 2:
-        monkeypatch.setattr(splitting, "FEW", 0)  # tiny as the models are, split them as far as large ones
+        # Tiny as the models are, split them as far as large ones.
+        monkeypatch.setattr(splitting, "FEW", 0)
+        monkeypatch.setattr(splitting, "FEW_ALIKE", 0)
     for text, problem in problems(seed):
         heard = Heard()
         outcome = make_solver(name, {**options, "start": "megatron"}).solve(problem, Budget(), heard.monitor())
