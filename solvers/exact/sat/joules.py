@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from solvers.exact.part import Part
 from solvers.exact.sat.choices import Choices
-from solvers.exact.sat.scale import Terms, add_row, rounded
+from solvers.exact.sat.scale import Terms, add_choices, add_row, rounded
 from solvers.exact.sat.seconds import Seconds
 
 
@@ -26,7 +26,7 @@ class Joules:
         costs, stages = part.costs, part.costs.stages
         node = costs.above_idle + (costs.tables.idle * seconds.base)[None, :, None]
         self.base = 0.0
-        self.terms: Terms = []
+        self.choices_cost: list[Terms] = []  # of every stage and hop above the cheapest
         for r in range(costs.replicas):
             for s in range(stages):
                 last = int(s == stages - 1)
@@ -36,13 +36,21 @@ class Joules:
                     self._add([(float(costs.hop_energy[k, j]), x) for (k, j), x in choices.ride[r, s].items()])
         self.pairs = self._exchange_pairs()
 
-    def row_sums(self, most_s: float) -> list[float]:
+    def row_sums(self, most: float, most_s: float) -> list[float]:
         """Sums of the costs of each row to come, for choosing the units."""
+        cut = most - self.base
         idle = float(self.part.costs.tables.idle.max())
         times = [idle * cost for cost in self.seconds.row_sums(most_s)]
-        waits = idle * (most_s - self.seconds.base) * (self.choices.replicas * self.choices.stages + 1)
-        exchange = [sum(cost for cost, _ in terms) for _, _, terms in self.pairs]
-        return [sum(cost for cost, _ in self.terms) + waits + sum(exchange), *times, *exchange]
+        exchange = [sum(min(cost, cut) for cost, _ in terms) for _, _, terms in self.pairs]
+        own = [sum(min(cost, cut) for cost, _ in terms) for terms in self.choices_cost]
+        return [*own, *times, *exchange]
+
+    def most(self, most_s: float) -> float:
+        """More energy than any plan needs that takes no longer than `most_s`."""
+        dearest = sum(max((cost for cost, _ in terms), default=0.0) for terms in self.choices_cost)
+        idle = float(self.part.costs.tables.idle.max()) * self.choices.replicas * self.choices.stages
+        exchange = sum(cost for _, _, terms in self.pairs for cost, _ in terms)
+        return self.base + dearest + exchange + idle * (most_s - self.seconds.base)
 
     def row(self, units: float, most: float, most_s: float) -> cp_model.IntVar:
         """A variable at least the energy above the base, and at most `most` in all, for times up to `most_s`."""
@@ -54,14 +62,15 @@ class Joules:
         energy = model.new_int_var(0, limit, f"joules_{len(model.proto.variables)}")
         waits = self._waits(units, most_s)
         exchange = self._exchange(units, limit)
-        add_row(model, energy, rounded(self.terms, units) + [(1, x) for x in [*waits, *exchange]])
+        whole = add_choices(model, self.choices_cost, units, most - self.base + 2 / units, limit + 2)
+        add_row(model, energy, whole + [(1, x) for x in [*waits, *exchange]])
         return energy
 
     def _add(self, terms: Terms) -> None:
         """Exactly one of these is chosen: the cheapest goes into the base."""
         least = min(cost for cost, _ in terms)
         self.base += least
-        self.terms += [(cost - least, x) for cost, x in terms]
+        self.choices_cost.append([(cost - least, x) for cost, x in terms])
 
     def _waits(self, units: float, most_s: float) -> list[cp_model.IntVar]:
         """For every GPU that may be used, its idle power times the time above the base; 0 if it is not used."""

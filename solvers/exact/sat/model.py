@@ -11,7 +11,7 @@ from solvers.exact.model import Answer, Claim
 from solvers.exact.part import Part
 from solvers.exact.sat.choices import Choices
 from solvers.exact.sat.joules import Joules
-from solvers.exact.sat.scale import units_for
+from solvers.exact.sat.scale import RowTooLarge, units_for
 from solvers.exact.sat.seconds import Seconds
 from solvers.exact.watch import OutOfTime, Watch
 
@@ -36,11 +36,16 @@ class SatModel:
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""
         watch = Watch(seconds)
-        try:
-            built = _Built(part, target, watch)
-            watch.check()
-        except OutOfTime:
-            return Answer(Claim.STOPPED, seconds=watch.elapsed)
+        coarser = 1.0
+        while True:
+            try:
+                built = _Built(part, target, watch, coarser)
+                watch.check()
+                break
+            except RowTooLarge:
+                coarser *= 4  # the units were chosen from estimates of the rows; this is rare
+            except OutOfTime:
+                return Answer(Claim.STOPPED, seconds=watch.elapsed)
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = self.threads
@@ -69,7 +74,7 @@ class SatModel:
 class _Built:
     """The model of one part: choices, the time and energy that the goal speaks of, and what is minimised."""
 
-    def __init__(self, part: Part, target: float, watch: Watch) -> None:
+    def __init__(self, part: Part, target: float, watch: Watch, coarser: float) -> None:
         goal = part.costs.goal
         self.model = cp_model.CpModel()
         self.choices = Choices(self.model, part, watch)
@@ -80,33 +85,34 @@ class _Built:
         if goal.energy_cap is not None:
             assert joules is not None
             most = part.costs.energy_limit()
-            units = units_for(most - joules.base, joules.row_sums(most_s))
+            units = units_for(most - joules.base, joules.row_sums(most, most_s)) / coarser
             joules.row(units, most, most_s)
         watch.check()
         if not goal.energy_weight:
             # The time alone, in units of its own.
-            units = units_for(most_s - seconds.base, seconds.row_sums(most_s))
+            units = units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser
             self._base, self._units = goal.time_weight * seconds.base, units / goal.time_weight
             objective: cp_model.LinearExprT = seconds.row(units, most_s)
         else:
             assert joules is not None
             weights = goal.time_weight, goal.energy_weight
             self._base = weights[0] * seconds.base + weights[1] * joules.base
-            sums = [weights[0] * sum_ for sum_ in seconds.row_sums(most_s)]
-            sums += [weights[1] * sum_ for sum_ in joules.row_sums(most_s)]
+            most = joules.most(most_s)
             if target < inf:
-                width, most = target - self._base, (target - weights[0] * seconds.base) / weights[1]
-            else:
-                most = joules.base + joules.row_sums(most_s)[0]
-                width = weights[0] * (most_s - seconds.base) + weights[1] * (most - joules.base)
-            self._units = units_for(width, sums)
+                most = min(most, (target - weights[0] * seconds.base) / weights[1])
+            width = weights[0] * (most_s - seconds.base) + weights[1] * (most - joules.base)
+            if target < inf:
+                width = min(width, target - self._base)
+            sums = [weights[0] * sum_ for sum_ in seconds.row_sums(most_s)]
+            sums += [weights[1] * sum_ for sum_ in joules.row_sums(most, most_s)]
+            self._units = units_for(width, sums) / coarser
             energy = joules.row(weights[1] * self._units, most, most_s)
             objective = energy
             if goal.time_weight:
                 objective = energy + seconds.row(weights[0] * self._units, most_s)
             elif most_s < seconds.most():
-                time_units = units_for(most_s - seconds.base, seconds.row_sums(most_s))
-                seconds.row(time_units, most_s)
+                # The limit on the time, as finely as it can be said.
+                seconds.row(units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser, most_s)
             if target < inf:
                 self.model.add(objective <= int((target - self._base) * self._units * (1 + SAFETY)) + 1)
         self.model.minimize(objective)

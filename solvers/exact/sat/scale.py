@@ -7,7 +7,7 @@ less by fewer units than it has terms. What a model proves about whole numbers s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import floor
+from math import floor, inf
 
 from ortools.sat.python import cp_model
 
@@ -17,6 +17,11 @@ LARGEST_ROW = 2**30
 """Most that the coefficients of a row may add up to. CP-SAT 9.15 can be wrong past 2**31 (or-tools issue 5293)."""
 
 Terms = list[tuple[float, cp_model.IntVar]]
+Cost = tuple[int, cp_model.IntVar]
+
+
+class RowTooLarge(ArithmeticError):  # noqa: N818 - the word says it
+    """The coefficients of a row add up to more than CP-SAT can be trusted with."""
 
 
 def units_for(width: float, rows: Iterable[float]) -> float:
@@ -26,10 +31,25 @@ def units_for(width: float, rows: Iterable[float]) -> float:
     return min(wide, LARGEST_ROW / largest) if largest > 0 else wide
 
 
-def rounded(terms: Terms, units: float) -> list[tuple[int, cp_model.IntVar]]:
-    """The terms in whole units, rounded down; those that vanish are left out."""
-    found = [(floor(cost * units), x) for cost, x in terms]
+def rounded(terms: Terms, units: float, cut: float = inf) -> list[tuple[int, cp_model.IntVar]]:
+    """The terms in whole units, rounded down; those that vanish are left out. Costs are cut at `cut`."""
+    found = [(floor(min(cost, cut) * units), x) for cost, x in terms]
     return [(cost, x) for cost, x in found if cost]
+
+
+def add_choices(model: cp_model.CpModel, choices: list[Terms], units: float, cut: float, most: int) -> list[Cost]:
+    """What the choices cost: of each list of terms one is chosen, so each gets a row, and a variable, of its own.
+
+    One row for all would have to be much coarser. A cost beyond `cut` is beyond the limit anyway.
+    """
+    found: list[Cost] = []
+    for terms in choices:
+        whole = rounded(terms, units, cut)
+        if whole:
+            cost = model.new_int_var(0, most, f"cost_{len(model.proto.variables)}")
+            add_row(model, cost, whole)
+            found.append((1, cost))
+    return found
 
 
 def add_row(
@@ -38,8 +58,8 @@ def add_row(
     terms: list[tuple[int, cp_model.IntVar]],
     constant: int = 0,
 ) -> cp_model.Constraint:
-    """Add bounded >= terms + constant. ArithmeticError if the row is too large to be trusted."""
+    """Add bounded >= terms + constant. RowTooLarge if CP-SAT could not be trusted with it."""
     if sum(abs(cost) for cost, _ in terms) + abs(constant) >= 2**31:
-        raise ArithmeticError("a row's coefficients add up past 2**31: CP-SAT cannot be trusted with it")
+        raise RowTooLarge("a row's coefficients add up past 2**31: CP-SAT cannot be trusted with it")
     variables, costs = [x for _, x in terms], [cost for cost, _ in terms]
     return model.add(bounded >= cp_model.LinearExpr.weighted_sum(variables, costs) + constant)

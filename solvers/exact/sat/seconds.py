@@ -11,7 +11,7 @@ from instances.tables import Floats
 from solvers.exact.part import Part
 from solvers.exact.reach import least_by_stage
 from solvers.exact.sat.choices import Choices
-from solvers.exact.sat.scale import Terms, add_row, rounded
+from solvers.exact.sat.scale import Terms, add_choices, add_row, rounded
 
 
 class Seconds:
@@ -27,20 +27,21 @@ class Seconds:
         compute = costs.forward + costs.backward
         self._least_sync = part.sync_low
         self.bases: list[float] = []  # [r] s in the time of pipeline r and the exchange, whatever is chosen
-        self.fills: list[Terms] = []  # [r] what the first micro-batch takes above the least
+        # [r] what the first micro-batch takes above the least, for each stage and hop
+        self.fills: list[list[Terms]] = []
         for r in range(costs.replicas):
             least_compute = least_by_stage(compute, part.stay[r])
             least_hop = [float(costs.hop[flags].min()) for flags in part.move[r]]
             steady = costs.repeats * float(part.low[r].sum())
             self.bases.append(float(least_compute.sum()) + sum(least_hop) + steady + self._least_sync)
-            terms: Terms = []
+            fill: list[Terms] = []
             for s in range(stages):
                 last, least = int(s == stages - 1), float(least_compute[s])
-                terms += [(float(compute[last, k, n]) - least, x) for (k, n), x in choices.hold[r, s].items()]
+                fill.append([(float(compute[last, k, n]) - least, x) for (k, n), x in choices.hold[r, s].items()])
                 if not last:
                     hops = choices.ride[r, s].items()
-                    terms += [(float(costs.hop[k, j]) - least_hop[s], x) for (k, j), x in hops]
-            self.fills.append(terms)
+                    fill.append([(float(costs.hop[k, j]) - least_hop[s], x) for (k, j), x in hops])
+            self.fills.append(fill)
         self.base = max(self.bases)
         # [r][direction] one list of terms for each stage and hop: what it does to the slowest step, M - 1 times
         self.paces: list[list[list[Terms]]] = [
@@ -54,7 +55,9 @@ class Seconds:
     def row_sums(self, most_s: float) -> list[float]:
         """Sums of the costs of each row to come, for choosing the units."""
         paces = [terms for pair in self.paces for direction in pair for terms in direction]
-        sums = [sum(cost for cost, _ in terms) for terms in [*self.fills, *paces]]
+        fills = [terms for fill in self.fills for terms in fill]
+        cut = most_s - min(self.bases)
+        sums = [sum(min(cost, cut) for cost, _ in terms) for terms in [*fills, *paces]]
         if self.part.costs.replicas > 1:
             # In an exchange row every slot of a stage may stand for any group; costs are cut at the limit.
             widest = max(len({k for k, _ in self.choices.hold[0, s]}) for s in range(self.part.costs.stages)) + 2
@@ -71,8 +74,11 @@ class Seconds:
         time = model.new_int_var(0, most, f"seconds_{len(model.proto.variables)}")
         sync = self._sync(units, most)
         for r, fill in enumerate(self.fills):
-            parts = [self._slowest(rows, units, most) for rows in self.paces[r]]
-            terms = rounded(fill, units) + [(1, x) for x in [*parts, sync] if x is not None]
+            parts = [self._slowest(rows, units, most_s - self.bases[r]) for rows in self.paces[r]]
+            # A pipeline that needs less than the base may spend the difference; beyond that it breaks the limit.
+            cut = most_s - self.bases[r] + 2 / units
+            whole = add_choices(model, fill, units, cut, floor(cut * units))
+            terms = whole + [(1, x) for x in [*parts, sync] if x is not None]
             add_row(model, time, terms, floor((self.bases[r] - self.base) * units))
         return time
 
@@ -100,13 +106,14 @@ class Seconds:
                 rows.append([(costs.repeats * (step - least), x) for step, x in hops if step > least])
         return [row for row in rows if row]
 
-    def _slowest(self, rows: list[Terms], units: float, most: int) -> cp_model.IntVar | None:
+    def _slowest(self, rows: list[Terms], units: float, most_s: float) -> cp_model.IntVar | None:
         """A variable at least every stage's and hop's slowest step above the least, M - 1 times."""
-        whole = [row for row in (rounded(terms, units) for terms in rows) if row]
+        most_s += 2 / units
+        whole = [row for row in (rounded(terms, units, most_s) for terms in rows) if row]
         if not whole:
             return None
         model = self.choices.model
-        slowest = model.new_int_var(0, most, f"slowest_{len(model.proto.variables)}")
+        slowest = model.new_int_var(0, floor(most_s * units), f"slowest_{len(model.proto.variables)}")
         for row in whole:
             add_row(model, slowest, row)
         return slowest
