@@ -107,7 +107,8 @@ class Monitor:
     """Hears of progress while a method runs, so that what was found outlives a kill from outside."""
 
     on_plan: Callable[[Plan], None] = lambda plan: None
-    on_bound: Callable[[float], None] = lambda bound: None
+    # A bound and the figures that prove it, as JSON: together, so that they always fit each other.
+    on_bound: Callable[[float, Mapping[str, Any]], None] = lambda bound, proof: None
     on_details: Callable[[Mapping[str, Any]], None] = lambda details: None
     on_compiling: Callable[[], None] = lambda: None  # compilation begins; it does not count as search
     on_compiled: Callable[[float], None] = lambda seconds: None  # and ends, after so many seconds

@@ -128,7 +128,10 @@ class IsolatedRun:
         elif kind == "plan":
             self._take(content)
         elif kind == "bound":
-            self._bound = content if self._bound is None else max(self._bound, content)
+            bound, proof = content
+            if self._bound is None or bound >= self._bound:
+                self._bound = bound
+                self._details.update(proof)
         elif kind == "details":
             self._details.update(content)
         elif kind == "outcome":
@@ -219,7 +222,7 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
             budget = replace(budget, seconds=max(0.0, budget.seconds - (time.monotonic() - called)))
         monitor = Monitor(
             on_plan=lambda plan: say("plan", plan),
-            on_bound=lambda bound: say("bound", bound),
+            on_bound=lambda bound, proof: say("bound", (bound, dict(proof))),
             on_details=lambda details: say("details", dict(details)),
             on_compiling=lambda: say("compiling"),
             on_compiled=lambda seconds: say("compiled", seconds),

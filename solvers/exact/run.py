@@ -39,7 +39,7 @@ def solve_exactly(
     clock = Clock(budget)
     instant = instant_bound(problem.tables, problem.goal)
     if instant is not None:
-        monitor.on_bound(instant)  # something proven outlives even a limit that ends before the bounds of the grids
+        monitor.on_bound(instant, {})  # something proven outlives even a limit that ends before the bounds of the grids
     versions = {"solver_versions": {package: version(package) for package in packages}}
     monitor.on_details(versions)
     search = Search(problem, grid_bounds(problem.tables, problem.goal), LateModel(make), clock, monitor)

@@ -23,7 +23,7 @@ STEPS_WHOLE, STEPS_SPLIT, STEPS_FINAL = 100, 15, 120
 """Pricing steps for a whole grid, for a part of it, and before a model is built."""
 STEPS_WORK = 3e8
 """Additions that one round of pricing may take, about a third of a second: the clock is looked at in between."""
-FIRST_SLICE_S = 10.0
+FIRST_SLICE_S = 40.0
 """Seconds of a part's first model; doubled each time they run out, so that one part cannot starve the rest."""
 CLOSING_S = 0.1
 """Seconds kept for coming back in time."""
@@ -46,7 +46,6 @@ class Search:
             if record.cheap.value is not None:
                 self._push(record.cheap.value, record)
         self._closed = math.inf  # least bound of all that is closed
-        self._bound = -math.inf
         self._reported_s = -math.inf
         self.report()
 
@@ -70,14 +69,12 @@ class Search:
         return self._outcome(done=not self._queue or self._queue[0][0] >= incumbent.target)
 
     def report(self) -> None:
-        """Tell the monitor of a better bound, and now and then of the figures behind it."""
-        bound = self._global_bound()
-        if bound is not None and bound > self._bound:
-            self._bound = bound
-            self._monitor.on_bound(bound)
+        """Tell the monitor now and then of the bound and the figures behind it."""
         if self._clock.seconds - self._reported_s >= REPORT_EVERY_S:
             self._reported_s = self._clock.seconds
-            self._monitor.on_details(self._details())
+            bound = self._global_bound()
+            if bound is not None:
+                self._monitor.on_bound(bound, self._details())
 
     @property
     def _late(self) -> bool:

@@ -38,8 +38,8 @@ def known(name: str) -> str:
 def _stubborn(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     """Finds plans and a bound, then works on for ever."""
     monitor.on_details({"pid": os.getpid()})
-    monitor.on_bound(1.0)
-    monitor.on_bound(0.5)  # worse than what it said before
+    monitor.on_bound(1.0, {})
+    monitor.on_bound(0.5, {})  # worse than what it said before
     for plan in (SLOW, FAST, SLOW):
         monitor.on_plan(plan)
     while True:

@@ -55,7 +55,7 @@ class Heard:
     bounds: list[float] = field(default_factory=list)
 
     def monitor(self) -> Monitor:
-        return Monitor(on_plan=self.plans.append, on_bound=self.bounds.append)
+        return Monitor(on_plan=self.plans.append, on_bound=lambda bound, _: self.bounds.append(bound))
 
 
 def problem_of(instance: Instance, objective: str, start: Plan | None = None) -> Problem:

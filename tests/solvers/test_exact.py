@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
 from solvers.brute import Brute
-from solvers.exact import splitting
+from solvers.exact import search, splitting
 from solvers.registry import make_solver
 from tests.random_instances import random_instance, random_objectives
 
@@ -30,8 +32,19 @@ class Heard:
     plans: list[Plan] = field(default_factory=list)
 
     def monitor(self) -> Monitor:
-        """A monitor that keeps bounds and plans."""
-        return Monitor(on_bound=self.bounds.append, on_plan=self.plans.append)
+        """A monitor that keeps bounds and plans, and checks that each bound is what its figures say."""
+        return Monitor(on_bound=self._hear, on_plan=self.plans.append)
+
+    def _hear(self, bound: float, proof: Mapping[str, Any]) -> None:
+        grids = [grid["bound"] for grid in proof.get("grids", []) if grid["bound"] is not None]
+        # The best value known is a bound as well once every grid is closed above it.
+        assert bound <= min(grids, default=inf)
+        self.bounds.append(bound)
+
+
+@pytest.fixture(autouse=True)
+def _every_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "REPORT_EVERY_S", 0.0)
 
 
 def problems(seed: int) -> Iterator[tuple[str, Problem]]:

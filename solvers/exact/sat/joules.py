@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, inf
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -35,12 +35,20 @@ class Joules:
                 if not last:
                     self._add([(float(costs.hop_energy[k, j]), x) for (k, j), x in choices.ride[r, s].items()])
         self.pairs = self._exchange_pairs()
+        used = part.stay.any(axis=3)  # [r, s, k]
+        idle_w = costs.tables.idle
+        self.least_idle_w = float(np.where(used, idle_w, np.inf).min(axis=2).sum())  # of all slots together
+        self.most_idle_w = float(idle_w[used.any(axis=(0, 1))].max())  # of one GPU
+
+    def time_limit(self, most: float) -> float:
+        """Seconds within which a plan must end if its energy is to be at most `most`: its GPUs idle at least."""
+        room = (most - self.base) / self.least_idle_w if self.least_idle_w > 0 else inf
+        return (self.seconds.base + room) * (1 + 1e-12)
 
     def row_sums(self, most: float, most_s: float) -> list[float]:
         """Sums of the costs of each row to come, for choosing the units."""
         cut = most - self.base
-        idle = float(self.part.costs.tables.idle.max())
-        times = [idle * cost for cost in self.seconds.row_sums(most_s)]
+        times = [self.most_idle_w * cost for cost in self.seconds.row_sums(most_s)]
         exchange = [sum(min(cost, cut) for cost, _ in terms) for _, _, terms in self.pairs]
         own = [sum(min(cost, cut) for cost, _ in terms) for terms in self.choices_cost]
         return [*own, *times, *exchange]
@@ -48,7 +56,7 @@ class Joules:
     def most(self, most_s: float) -> float:
         """More energy than any plan needs that takes no longer than `most_s`."""
         dearest = sum(max((cost for cost, _ in terms), default=0.0) for terms in self.choices_cost)
-        idle = float(self.part.costs.tables.idle.max()) * self.choices.replicas * self.choices.stages
+        idle = self.most_idle_w * self.choices.replicas * self.choices.stages
         exchange = sum(cost for _, _, terms in self.pairs for cost, _ in terms)
         return self.base + dearest + exchange + idle * (most_s - self.seconds.base)
 

@@ -85,6 +85,7 @@ class _Built:
         if goal.energy_cap is not None:
             assert joules is not None
             most = part.costs.energy_limit()
+            most_s = min(most_s, joules.time_limit(most))
             units = units_for(most - joules.base, joules.row_sums(most, most_s)) / coarser
             joules.row(units, most, most_s)
         watch.check()
@@ -100,6 +101,7 @@ class _Built:
             most = joules.most(most_s)
             if target < inf:
                 most = min(most, (target - weights[0] * seconds.base) / weights[1])
+                most_s = min(most_s, joules.time_limit(most))
             width = weights[0] * (most_s - seconds.base) + weights[1] * (most - joules.base)
             if target < inf:
                 width = min(width, target - self._base)
