@@ -99,6 +99,14 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """As `inner`, and copied into each caller: for small functions that inner loops call.
+
+    A call costs more than their arithmetic: all offsets are passed, and references to arrays are counted.
+    """
+    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True})
+
+
 def _compile(function: Callable[P, R], options: dict[str, bool]) -> Callable[P, R]:
     # The setting is put back afterwards: numba reads it here, and other users of numba in this process
     # keep their own.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from solvers.compiled import inner
+from solvers.compiled import inlined, inner
 from solvers.kernel.full import pipeline_cost, u
 from solvers.kernel.packed import (
     ABOVE,
@@ -27,7 +27,7 @@ from solvers.kernel.parts import largest_but, over_in, renew_pipeline
 from solvers.kernel.state import conclude, exchange_from_ports, judge
 
 
-@inner
+@inlined
 def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     """D_s and J/byte of stage s if its holder in pipeline r were of group k."""
     replicas, stages = q[REPLICAS], q[STAGES]
@@ -64,7 +64,7 @@ def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     return 2 * worst, per_byte
 
 
-@inner
+@inlined
 def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-def]
     """Relative power excess if a GPU of group `entering` took the place of one of group `leaving`."""
     excess = 0.0

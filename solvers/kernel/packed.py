@@ -63,6 +63,7 @@ class Offsets(NamedTuple):
     joules: int
     draw: int  # [sites] W of the plan in work
     pipeline: int  # [n, 3] T_r, energy above idle per micro-batch, J/byte of the links
+    steps: int  # [n, 4] two largest forward steps of each pipeline, then backward; -1 first if not ranked yet
     port: int  # [n, 4] of each slot: latency out, s/byte out, latency in, s/byte in, over the other holders
     stage: int  # [L, 3] D_s, J/byte over pairs of holders, G_s/R
     room: int  # [n, 2] scratch
@@ -120,6 +121,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         "joules": energy + energy.T,
         "draw": np.zeros(len(tables.power_caps)),
         "pipeline": np.zeros((gpus, 3)),
+        "steps": np.zeros((gpus, 4)),
         "port": np.zeros((gpus, 4)),
         "stage": np.zeros((stages, 3)),
         "room": np.zeros((gpus, 2)),

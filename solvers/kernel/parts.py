@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvers.compiled import inner
+from solvers.compiled import inlined, inner
 from solvers.kernel.full import kind_of, pipeline_cost, u
 from solvers.kernel.packed import (
     B_INDEX,
@@ -12,7 +12,7 @@ from solvers.kernel.packed import (
 )
 
 
-@inner
+@inlined
 def largest_but(q, f, table, start, a, b):  # type: ignore[no-untyped-def]
     """Largest first entry of f[table:], rows of three, apart from rows a and b, by the ranks in q[start:start + 3]."""
     for i in range(start, start + 3):
@@ -22,7 +22,7 @@ def largest_but(q, f, table, start, a, b):  # type: ignore[no-untyped-def]
     return 0.0
 
 
-@inner
+@inlined
 def over_in(o, q, slot, k, held):  # type: ignore[no-untyped-def]
     """How many of `held` layers in a slot would not fit a GPU of group k."""
     stages = q[STAGES]
@@ -37,3 +37,4 @@ def renew_pipeline(o, q, f, r):  # type: ignore[no-untyped-def]
     seconds, above, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
     i = o.pipeline + 3 * r
     f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
+    f[o.steps + 4 * r] = -1.0

@@ -6,7 +6,7 @@ GPUs are then all the exchange of two positions, and no GPU can be used twice.
 
 from __future__ import annotations
 
-from solvers.compiled import inner
+from solvers.compiled import inlined, inner
 from solvers.kernel.full import cap_excess, goal_value, kind_of, pipeline_cost, u
 from solvers.kernel.packed import (
     ABOVE,
@@ -38,7 +38,7 @@ from solvers.kernel.packed import (
 )
 
 
-@inner
+@inlined
 def rank_top(q, f, table, count, start):  # type: ignore[no-untyped-def]
     """Write to q[start:start + 3] the rows with the largest first entries of f[table:], rows of three; -1 for none."""
     first = second = third = -1
@@ -59,7 +59,7 @@ def rank_top(q, f, table, count, start):  # type: ignore[no-untyped-def]
     q[start + 2] = third
 
 
-@inner
+@inlined
 def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result):  # type: ignore[no-untyped-def]
     """Fill `result` from the parts of a plan.
 
@@ -118,7 +118,7 @@ def conclude(o, q, f):  # type: ignore[no-untyped-def]
     judge(o, q, f, slowest, exchange, pipelines, exchanges, f[IDLE], above, neighbours, holders, excess, f)
 
 
-@inner
+@inlined
 def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     """Sums over the other holders for each slot of stage s, and the J/byte of the stage."""
     replicas, stages = q[REPLICAS], q[STAGES]
@@ -143,7 +143,7 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     f[o.stage + 3 * s + 1] = 0.5 * per_byte
 
 
-@inner
+@inlined
 def exchange_from_ports(o, q, f, s, share):  # type: ignore[no-untyped-def]
     """D_s for a share of `share` bytes."""
     worst = 0.0
@@ -173,6 +173,7 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
         seconds, above, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
         i = o.pipeline + 3 * r
         f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
+        f[o.steps + 4 * r] = -1.0
         for s in range(stages):
             k = q[start + s]
             q[o.spot + r * stages + s] = q[o.place + k]

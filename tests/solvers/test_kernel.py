@@ -63,6 +63,9 @@ class Bench:
             size = 1 + self.below(int(self.packed.layers[a]) - 1)
             try_shift(*self.packed[:3], a, z, size, result)
             assert np.array_equal(before[0], self.packed.q)
+            ranks = slice(self.packed.o.steps, self.packed.o.port)  # which it may make, as they depend on the plan only
+            before[1][ranks] = self.packed.f[ranks]
+            assert np.array_equal(before[1], self.packed.f)
             do_shift(*self.packed[:3], a, z, size)
         else:
             i, j = self.below(self.replicas * self.stages), self.below(len(self.packed.group))
