@@ -14,9 +14,10 @@ import numpy as np
 from instances.seeds import seed_for
 from instances.tables import Ints, Tables
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof
+from solvers.by_hand.best_plans import BestPlans
 from solvers.clock import Clock
 from solvers.memetic.finds import Finds
-from solvers.memetic.parameters import Breeding, Improving, Settings, Starting
+from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
 from solvers.registry import register
 
 if TYPE_CHECKING:
@@ -51,12 +52,15 @@ class Memetic(Starting, Breeding, Improving):
     default_evaluations: int = 5_000_000
     front_capacity: int = 4000
 
+    def __post_init__(self) -> None:
+        check_options(self)
+
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan found, or the nondominated ones; never a proof."""
         clock = Clock(budget)
         finds = Finds(problem, clock, monitor)
         if problem.start is not None:
-            finds.consider(problem.start)
+            finds.begin_with(problem.start)
         grids = usable_grids(problem.tables)
         if len(grids) and not clock.expired:
             self._search(problem, budget, grids, finds)
@@ -66,8 +70,10 @@ class Memetic(Starting, Breeding, Improving):
         clock = finds.clock
         finds.monitor.on_compiling()
         started = time.perf_counter()
+        from solvers.memetic.given import SLACK, give, goals_by_hand, price_by_hand
         from solvers.memetic.search import advance
 
+        by_hand = [BestPlans(problem.tables, goal, SLACK) for goal in goals_by_hand(problem.goal)]
         search = make_search(self, problem, grids, budget.seed)
         advance(search, 0, 0)  # compiles, or loads what was compiled before, and searches nothing
         clock.exclude(time.perf_counter() - started)
@@ -75,6 +81,9 @@ class Memetic(Starting, Breeding, Improving):
         most = budget.evaluations
         if most is None and budget.seconds is None:
             most = self.default_evaluations
+        if self.by_hand:
+            price_by_hand(problem, budget, most, finds, by_hand)
+        search = search._replace(given=give(problem.tables, grids, finds.start, by_hand))
         chunk = CHUNK
         while not clock.expired and (most is None or clock.evaluations < most):
             left = ENDLESS if most is None else most - clock.evaluations
@@ -89,6 +98,7 @@ class Memetic(Starting, Breeding, Improving):
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
     from solvers.kernel.packed import pack
+    from solvers.memetic.given import give
     from solvers.memetic.pool import new_pool
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.record import new_record
@@ -100,6 +110,7 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
         p=packed,
         spare=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
         pool=new_pool(tables, grids, options.elites),
+        given=give(tables, grids, None, ()),
         record=new_record(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),
         control=np.zeros(4, dtype=np.int64),

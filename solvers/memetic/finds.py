@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from instances.evaluate import evaluate
-from instances.objective import CAP_SLACK
 from instances.plan import Plan
 from solvers.base import Monitor, Outcome, Problem, Status
+from solvers.by_hand.best_plans import PricedPlan
 from solvers.clock import Clock
+from solvers.front import Front
 
 if TYPE_CHECKING:
     from solvers.memetic.record import Record
@@ -22,21 +23,27 @@ class Finds:
         self.monitor = monitor
         self._problem = problem
         self._best: tuple[float, Plan] | None = None
-        self._starts: list[Plan] = []
+        self.start: Plan | None = None
         self._record: Record | None = None
         self._changes = 0
 
-    def consider(self, plan: Plan) -> None:
-        """Take a plan if the referee finds it feasible and better than what there is."""
-        value = self._problem.value(plan)
-        if value is None:
-            return
-        if self._problem.goal.front:
-            self._starts.append(plan)
-        elif self._best is None or value < self._best[0]:
-            self._best = value, plan
-            self.clock.note(value)
-            self.monitor.on_plan(plan)
+    def begin_with(self, start: Plan) -> None:
+        """Take the user's plan if the referee finds it feasible."""
+        value = self._problem.value(start)
+        if value is not None:
+            self.start = start
+            if not self._problem.goal.front:
+                self._keep(value, start)
+
+    def take(self, value: float, plan: PricedPlan) -> None:
+        """Take a plan whose value is known to be true, if it is better than what there is; a front takes none."""
+        if not self._problem.goal.front and (self._best is None or value < self._best[0]):
+            self._keep(value, plan.to_plan(self._problem.tables))
+
+    def _keep(self, value: float, plan: Plan) -> None:
+        self._best = value, plan
+        self.clock.note(value)
+        self.monitor.on_plan(plan)
 
     def collect(self, record: Record) -> None:
         """Look for an improvement in the record."""
@@ -46,9 +53,7 @@ class Finds:
         value = float(record.best[0])
         fresh = changes != self._changes and not self._problem.goal.front
         if fresh and (self._best is None or value < self._best[0]):
-            self._best = value, plan_of(self._problem, record, 0)
-            self.clock.note(value)
-            self.monitor.on_plan(self._best[1])
+            self._keep(value, plan_of(self._problem, record, 0))
         self._changes = changes
 
     def outcome(self) -> Outcome:
@@ -66,16 +71,19 @@ class Finds:
         )
 
     def _front(self) -> tuple[Plan, ...]:
-        points = []
-        for plan in self._starts:
-            evaluation = evaluate(self._problem.instance, plan)
-            points.append((evaluation.time_s, evaluation.energy_j, plan))
         record = self._record
+        points: list[tuple[float, float, Plan]] = []
         if record is not None:
             for i in range(int(record.held[0])):
                 time, energy = record.point[i]
                 points.append((float(time), float(energy), plan_of(self._problem, record, i)))
-        return nondominated(points)
+        if self.start is None:
+            return tuple(plan for *_, plan in points)  # the record holds no dominated ones
+        evaluation = evaluate(self._problem.instance, self.start)
+        front = Front()
+        for time, energy, plan in [*points, (evaluation.time_s, evaluation.energy_j, self.start)]:
+            front.add(time, energy, plan)
+        return front.plans()
 
 
 def plan_of(problem: Problem, record: Record, position: int) -> Plan:
@@ -85,12 +93,3 @@ def plan_of(problem: Problem, record: Record, position: int) -> Plan:
     replicas = problem.tables.replicas[r]
     groups = record.groups[row, : replicas * stages].reshape(replicas, stages)
     return Plan.from_groups(problem.tables.micro_batches[b], record.layers[row, :stages], groups)
-
-
-def nondominated(points: list[tuple[float, float, Plan]]) -> tuple[Plan, ...]:
-    """The plans whose (time, energy) no other dominates, by rising time, points within 1e-9 merged."""
-    kept: list[tuple[float, Plan]] = []
-    for _, energy, plan in sorted(points, key=lambda point: point[:2]):
-        if not kept or energy < kept[-1][0] * (1 - CAP_SLACK):
-            kept.append((energy, plan))
-    return tuple(plan for _, plan in kept)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -12,15 +13,15 @@ class Starting:
 
     Attributes
     ----------
-    starts
-        Passes over all grids at the beginning: the uniform plan, then chains.
+    by_hand
+        Whether the best plan by hand of each grid is in the population from the beginning.
     construct
         Whether chains are made at all; without them new plans are random.
     tries
         Chains of which the best is annealed: a try costs about ten evaluations, an annealing thousands.
     """
 
-    starts: int = 3
+    by_hand: bool = True
     construct: bool = True
     tries: int = 30
 
@@ -87,7 +88,6 @@ class Improving:
 class Settings(NamedTuple):
     """The parameters as compiled code takes them."""
 
-    starts: int
     construct: bool
     tries: int
     transplant: float
@@ -106,3 +106,24 @@ class Settings(NamedTuple):
     warm: float
     cold: float
     guide: float
+
+
+ALLOWED = {
+    **dict.fromkeys(["tries", "elites", "default_evaluations", "front_capacity"], (1, inf)),
+    **dict.fromkeys(["transplant", "crossover", "fresh", "focus", "structural", "optimism"], (0, 1)),
+    **dict.fromkeys(["length", "growth", "guide"], (0, inf)),
+    "longest": (1, inf),
+    **dict.fromkeys(["hot", "warm", "cold"], (1e-12, 1e12)),
+}
+"""Least and most of each option that is a number."""
+
+
+def check_options(options: Any) -> None:
+    """ValueError names the first option that is out of its range."""
+    for name, (least, most) in ALLOWED.items():
+        value = getattr(options, name)
+        if not (least <= value <= most and value < inf):
+            wanted = f"at least {least}" if most == inf else f"a number from {least} to {most}"
+            raise ValueError(f"option {name!r}: found {value}, expected {wanted}")
+    if options.transplant + options.crossover + options.fresh > 1:
+        raise ValueError("options 'transplant', 'crossover', 'fresh': their sum is above 1")

@@ -14,10 +14,9 @@ from solvers.kernel.packed import ENERGY, EXCESS, PENALTY, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
 from solvers.memetic.breed import CURSOR, NICHE, PASS, STEPS, breed
-from solvers.memetic.by_hand import hand_placement
-from solvers.memetic.construct import uniform_plan
+from solvers.memetic.construct import append_unused, uniform_plan
 from solvers.memetic.descent import descend
-from solvers.memetic.layer_fit import fit_layers
+from solvers.memetic.given import Given
 from solvers.memetic.parameters import Settings
 from solvers.memetic.pool import Pool, admit
 from solvers.memetic.randomness import Words
@@ -30,6 +29,7 @@ class Search(NamedTuple):
     p: Packed
     spare: Ints  # [L + n] scratch
     pool: Pool
+    given: Given
     record: Record
     rng: Words
     control: Ints  # [4]
@@ -46,7 +46,7 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
     costed = 0
     control, settings = search.control, search.settings
     while costed < limit:
-        if control[PASS] < (settings.starts if settings.construct else 1):
+        if control[PASS] < 2:
             costed += start_next(search)
             continue
         if control[STEPS] <= 0:
@@ -71,23 +71,26 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
 
 @inner
 def start_next(search):  # type: ignore[no-untyped-def]
-    """The next constructive start: first the uniform plan of every grid, then plans as by hand."""
-    p, control = search.p, search.control
-    g = control[CURSOR]
+    """The next start: the uniform plan of every grid, then what was given; returns the plans costed."""
+    p, control, given = search.p, search.control, search.given
+    i = control[CURSOR]
+    control[CURSOR] += 1
+    uniform = control[PASS] == 0
+    if i == (len(search.pool.grids) if uniform else len(given.niche)):
+        control[PASS] += 1
+        control[CURSOR] = 0
+        return 0
+    g = i if uniform else given.niche[i]
     r_index, b, stages = search.pool.grids[g]
-    costed = 1
-    if control[PASS] == 0:
+    if uniform:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
-        hand_placement(p, search.rng, r_index, b, stages, p.group)
-        costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+        p.layers[:] = given.layers[i]
+        p.group[:] = given.groups[i]
+        append_unused(p, p.group, p.replicas[r_index] * stages)
     load(p.o, p.q, p.f, r_index, b, stages)
     settle(search, g)
-    control[CURSOR] += 1
-    if control[CURSOR] == len(search.pool.grids):
-        control[CURSOR] = 0
-        control[PASS] += 1
-    return costed
+    return 1
 
 
 @inner

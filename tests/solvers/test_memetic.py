@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from instances.errors import InputError
 from instances.evaluate import evaluate
+from instances.family import generate
 from instances.files import write_instance
 from instances.plan import Plan
 from instances.violations import violations
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
-from solvers.memetic.algorithm import Memetic
+from solvers.by_hand.best_plans import BestPlans
+from solvers.clock import Clock
+from solvers.memetic.algorithm import Memetic, usable_grids
+from solvers.memetic.finds import Finds
+from solvers.memetic.given import give, price_by_hand
+from solvers.memetic.parameters import ALLOWED
+from solvers.registry import make_solver
 from tests.cases import CLOSE, FEASIBLE, INFEASIBLE, Case
 from tests.random_instances import random_instance, random_objectives
 from tests.solving import outcome_of, problem_of
@@ -110,6 +120,60 @@ def test_never_worse_than_its_start() -> None:
     assert value_of(problem, outcome) == pytest.approx(case.truth["time_s"], rel=CLOSE)
 
 
+def test_its_start_is_in_the_population() -> None:
+    instance = random_instance(3, gpus=12)
+    start = search(problem_of(instance, "time")).plan
+    assert start is not None
+    problem = problem_of(instance, "time", start=start)
+    grids = usable_grids(problem.tables)
+    given = give(problem.tables, grids, start, ())
+    r_index, b, stages = grids[given.niche[0]]
+    assert (problem.tables.replicas[r_index], stages) == (start.replicas, start.stages)
+    assert problem.tables.micro_batches[b] == start.micro_batch
+    assert given.layers[0, : start.stages].tolist() == list(start.layers)
+    slots = start.replicas * start.stages
+    assert given.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
+
+
+def test_plans_by_hand_are_there_from_the_beginning() -> None:
+    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
+    by_hand = problem.value(outcome_of("contiguous", problem).plan)  # type: ignore[arg-type]
+    assert by_hand is not None
+    assert value_of(problem, search(problem, evaluations=5000)) <= by_hand * (1 + CLOSE)
+
+
+def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
+    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
+    goal = BestPlans(problem.tables, problem.goal, 1.2)
+    budget = Budget(evaluations=200)
+    finds = Finds(problem, Clock(budget), Monitor())
+    price_by_hand(problem, budget, 200, finds, [goal])
+    assert 100 <= finds.clock.evaluations < 200  # it stops between placements
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tries": "-5"}, "option 'tries': found -5, expected at least 1"),
+        ({"elites": "0"}, "option 'elites': found 0"),
+        ({"cold": "nan"}, "option 'cold': found nan"),
+        ({"hot": "inf"}, "option 'hot': found inf"),
+        ({"focus": "1.5"}, "option 'focus': found 1.5, expected a number from 0 to 1"),
+        ({"transplant": "0.5", "crossover": "0.6"}, "their sum is above 1"),
+        ({"starts": "-5"}, "option 'starts': is unknown"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)) as caught:
+        make_solver("memetic", options)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_option_that_is_a_number_has_limits() -> None:
+    numbers = {field.name for field in fields(Memetic) if not isinstance(field.default, bool)}
+    assert numbers == set(ALLOWED)
+
+
 def test_every_plan_it_tells_of_is_feasible_and_better_than_the_one_before() -> None:
     told: list[Plan] = []
     instance = random_instance(2, gpus=6)
@@ -147,7 +211,13 @@ import json, sys
 from instances.files import read_instance
 from instances.objective import parse_objective
 from solvers.base import Budget, Monitor, Problem
-from solvers.memetic.algorithm import Memetic
+from solvers.by_hand.best_plans import BestPlans
+from solvers.clock import Clock
+from solvers.memetic.algorithm import Memetic, usable_grids
+from solvers.memetic.finds import Finds
+from solvers.memetic.given import give, price_by_hand
+from solvers.memetic.parameters import ALLOWED
+from solvers.registry import make_solver
 problem = Problem(read_instance(sys.argv[1]), parse_objective("time").goal())
 outcome = Memetic().solve(problem, Budget(evaluations=20000, seed=int(sys.argv[2])), Monitor())
 print(json.dumps([repr(outcome.plan), [(point.evaluations, point.value) for point in outcome.trace]]))

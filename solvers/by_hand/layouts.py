@@ -1,4 +1,8 @@
-"""Three ways to lay pipelines out along a path over the sites; each gives R x S arrays of groups."""
+"""Three ways to lay pipelines out along a path over the sites; each gives R x S arrays of groups.
+
+A layout stage by stage begins alike at every depth, so it is made once, as deep as it goes: its first columns
+are the layout of fewer stages.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from instances.tables import Ints, Tables
-from solvers.contiguous.sites import Site
+from solvers.by_hand.sites import Site
 
 
 def stages_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
@@ -17,35 +21,35 @@ def stages_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
         for site in path:
             starts = range(0, len(site.gpus) - replicas + 1, replicas)
             blocks += [site.gpus[start : start + replicas] for start in starts]
-        yield from _cut(tables, blocks)
+        yield from _columns(tables, blocks)
 
 
 def stages_across_sites(tables: Tables, gpus: Sequence[int]) -> Iterator[Ints]:
     """Each R GPUs in a row form a stage, wherever the sites' borders lie: for sites smaller than R."""
     for replicas in tables.replicas:
         starts = range(0, len(gpus) - replicas + 1, replicas)
-        yield from _cut(tables, [gpus[start : start + replicas] for start in starts])
+        yield from _columns(tables, [gpus[start : start + replicas] for start in starts[: tables.layers]])
 
 
 def pipelines_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
     """Every pipeline stays in a site: one of m GPUs runs m // S pipelines, its fast GPUs serving the first stages."""
-    longest = min(tables.layers, max(len(site.gpus) for site in path))
-    for stages in range(1, longest + 1):
-        most = sum(len(site.gpus) // stages for site in path)
+    sites = [np.array(site.gpus, dtype=np.int64) for site in path]
+    for stages in range(1, min(tables.layers, max(map(len, sites))) + 1):
+        most = sum(len(gpus) // stages for gpus in sites)
         for replicas in tables.replicas:
             if replicas > most:
                 break
             rows: list[Ints] = []
-            for site in path:
-                count = min(len(site.gpus) // stages, replicas - sum(map(len, rows)))
-                rows.append(np.array(site.gpus[: count * stages], dtype=np.int64).reshape(stages, count).T)
+            left = replicas
+            for gpus in sites:
+                count = min(len(gpus) // stages, left)
+                if count:
+                    rows.append(gpus[: count * stages].reshape(stages, count).T)
+                    left -= count
             yield np.ascontiguousarray(np.concatenate(rows))
 
 
-def _cut(tables: Tables, blocks: Sequence[Sequence[int]]) -> Iterator[Ints]:
-    """Pipelines of every depth over the first blocks, each block a stage."""
-    if not blocks:
-        return
-    columns = np.array(blocks[: tables.layers], dtype=np.int64).T
-    for stages in range(1, columns.shape[1] + 1):
-        yield np.ascontiguousarray(columns[:, :stages])
+def _columns(tables: Tables, blocks: Sequence[Sequence[int]]) -> Iterator[Ints]:
+    """The blocks as stages, at most one for each layer."""
+    if blocks:
+        yield np.ascontiguousarray(np.array(blocks[: tables.layers], dtype=np.int64).T)
