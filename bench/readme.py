@@ -1,4 +1,7 @@
-"""Rewrites the tables in README.md from kept results (`make readme`): no number there is typed by hand."""
+"""Rewrites the tables in README.md and in the notes on `memetic` from kept results (`make readme`).
+
+No number there is typed by hand.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,20 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from bench.ablation_file import FILE as ABLATION
+from bench.ablation_table import ablation_table
 from bench.readme_tables import hardness_table, headline_table
 from instances.errors import InputError
 from instances.files import write_text
 
 ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "solvers" / "memetic" / "DESIGN.md")
 BLOCK = re.compile(r"<!-- table: (?P<name>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 Source = tuple[Path, Callable[[Path], str]]
 SOURCES: Mapping[str, Source] = {
     "demo": (ROOT / "results" / "reference" / "demo", headline_table),
     "suites": (ROOT / "results" / "hardness.csv", hardness_table),
+    "ablation": (ABLATION, ablation_table),
 }
 """By name of a block: the data, and what makes a table of them."""
 
@@ -26,15 +33,15 @@ def rewritten(text: str, sources: Mapping[str, Source] = SOURCES) -> str:
     def block(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in sources:
-            raise InputError(f"README: table {name}: is none of {', '.join(sources)}")
+            raise InputError(f"table {name}: is none of {', '.join(sources)}")
         data, make = sources[name]
         if not data.exists():
-            raise InputError(f"README: table {name}: its data, {data}, do not exist")
+            raise InputError(f"table {name}: its data, {data}, do not exist")
         return f"<!-- table: {name} -->\n{make(data)}\n<!-- end -->"
 
     return BLOCK.sub(block, text)
 
 
 if __name__ == "__main__":
-    README = ROOT / "README.md"
-    write_text(README, rewritten(README.read_text(encoding="utf-8")))
+    for page in PAGES:
+        write_text(page, rewritten(page.read_text(encoding="utf-8")))

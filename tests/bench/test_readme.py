@@ -1,4 +1,4 @@
-"""The tables in README.md are what the kept results give."""
+"""The tables in README.md and in the notes on `memetic` are what the kept results give."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.readme import BLOCK, ROOT, SOURCES, rewritten
+from bench.readme import BLOCK, PAGES, SOURCES, rewritten
 from bench.readme_tables import HARDNESS, HEADLINE, hardness_table, headline_table
 from bench.write_hardness import hardness_text
 from instances.errors import InputError
 from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
-
-README = ROOT / "README.md"
 
 
 def cells(table: str) -> list[dict[str, str]]:
@@ -22,9 +20,10 @@ def cells(table: str) -> list[dict[str, str]]:
 
 
 def test_the_blocks_are_what_the_data_give() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert {match["name"] for match in BLOCK.finditer(text)} == set(SOURCES)
-    assert rewritten(text) == text, "run `make readme`"
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert {match["name"] for text in texts for match in BLOCK.finditer(text)} == set(SOURCES)
+    for text in texts:
+        assert rewritten(text) == text, "run `make readme`"
 
 
 def test_a_block_is_filled_and_the_rest_is_kept(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""What each part of `memetic` is worth: the variants, the problems, and the runs of a comparison at equal budgets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bench.judge import judge
+from bench.suite import entries_of, read_suite
+from instances.errors import InputError
+from instances.instance import Instance
+from instances.objective import Objective, parse_objective
+from solvers.base import Budget, Monitor, Problem
+from solvers.registry import make_solver
+from solvers.uniform import reference_of
+
+SOLVER = "memetic"
+FULL = "full"
+VARIANTS = {
+    FULL: "nothing",
+    "by_hand=false": "plans as by hand in the population from the start",
+    "construct=false": "constructed plans; new ones are random",
+    "tries=1": "the choice among constructions",
+    "optimism=0": "trust in grids without work",
+    "transplant=0": "plans brought over from neighbouring grids",
+    "crossover=0": "children of two plans",
+    "fresh=0": "constructions after the start",
+    "layer_fit=false": "splits fitted to placements",
+    "elites=1": "populations; one plan a grid",
+    "anneal=false": "annealing",
+    "growth=0": "longer annealing of grids seen often",
+    "focus=0": "moves that start at a bottleneck",
+    "structural=0": "moves of columns, tails and segments",
+    "guide=0": "means beside maxima in the score",
+    "descent=false": "the walk to a local optimum",
+}
+"""By options of the solver, separated by blanks: what is off."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One instance of a shipped suite with one objective."""
+
+    suite: str
+    name: str
+    objective: str
+
+    @cached_property
+    def instance(self) -> Instance:
+        """InputError if the suite has none of that name."""
+        suite, folder = read_suite(self.suite)
+        for _, instance in entries_of(suite, folder, self.suite):
+            if instance.name == self.name:
+                return instance
+        raise InputError(f"suite {self.suite}: has no instance {self.name}")
+
+    @cached_property
+    def problem(self) -> Problem:
+        objective: Objective = parse_objective(self.objective)
+        reference = reference_of(self.instance) if objective.needs_reference else None
+        return Problem(self.instance, objective.goal(reference))
+
+
+GROUNDS = (
+    Ground("energy", "cloud-12gpus-seed0", "weighted:0.7"),
+    Ground("regression", "dtfm-worldwide-mixed-gpt3-1.3b-16gpus-seed0", "time"),
+    Ground("energy", "volunteer-24gpus-seed0", "time"),
+    Ground("paper", "cloud-gpt3-1.3b-32gpus-seed0", "time"),
+    Ground("paper", "volunteer-gpt3-1.3b-32gpus-seed0", "energy@1x"),
+    Ground("energy", "campus-32gpus-seed0", "weighted:0.3"),
+    Ground("energy", "federation-48gpus-seed0", "energy"),
+    Ground("paper", "dtfm-worldwide-mixed-gpt3-1.3b-64gpus-seed0", "time"),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One line of the results. `value` is the referee's, None without a plan; `seconds` leave out compilation."""
+
+    instance: str
+    hash: str
+    objective: str
+    variant: str
+    seed: int
+    budget: str
+    value: float | None
+    evaluations: int
+    seconds: float
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        return self.hash, self.objective, self.variant, self.seed
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The budget that all variants get."""
+
+    seconds: float | None = None
+    evaluations: int | None = None
+
+    def __str__(self) -> str:
+        parts = (
+            None if self.seconds is None else f"{self.seconds:g} s",
+            None if self.evaluations is None else f"{self.evaluations} evaluations",
+        )
+        return ", ".join(part for part in parts if part)
+
+
+def runs(
+    limit: Limit,
+    seeds: int,
+    done: frozenset[tuple[str, str, str, int]] = frozenset(),
+    grounds: Sequence[Ground] = GROUNDS,
+    variants: Sequence[str] = tuple(VARIANTS),
+) -> Iterator[Run]:
+    """Make all runs that are not done; a seed of everything before the next one, so that a part is fair too."""
+    for seed in range(seeds):
+        for ground in grounds:
+            for variant in variants:
+                if (ground.instance.content_hash, ground.objective, variant, seed) not in done:
+                    yield run_of(ground, variant, limit, seed)
+
+
+def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
+    """One run on one thread, in this process: all variants share the compiled code."""
+    options = {} if variant == FULL else dict(option.split("=", 1) for option in variant.split())
+    solver = make_solver(SOLVER, options)
+    started = time.perf_counter()
+    outcome = solver.solve(ground.problem, Budget(limit.seconds, limit.evaluations, seed, threads=1), Monitor())
+    seconds = time.perf_counter() - started - outcome.compile_s
+    return Run(
+        instance=ground.name,
+        hash=ground.instance.content_hash,
+        objective=ground.objective,
+        variant=variant,
+        seed=seed,
+        budget=str(limit),
+        value=judge(ground.problem, outcome).value,
+        evaluations=outcome.evaluations,
+        seconds=round(seconds, 3),
+    )

@@ -1,0 +1,84 @@
+"""The summary of an ablation: what every variant loses against the whole algorithm."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+from pathlib import Path
+from statistics import fmean, median
+
+from bench.ablation import FULL, VARIANTS, Run
+from bench.ablation_file import read_runs
+from bench.formatting import markdown, percent
+
+HEADER = ("option", "off is", "mean loss", "largest loss", "worse", "better", "without a plan")
+SIGNIFICANCE = 0.05
+Values = Mapping[tuple[str, str], Sequence[float]]
+"""By instance and objective: the value of every seed, infinite where no plan was found."""
+
+
+def ablation_table(path: Path) -> str:
+    """A row per variant, in the order of `VARIANTS`, and a line on how it was measured."""
+    runs = read_runs(path)
+    if not runs:
+        return "Not measured yet; `make ablation` does."
+    values = values_by_variant(runs)
+    full = values.pop(FULL, {})
+    rows = [_row(variant, values[variant], full) for variant in VARIANTS if variant in values]
+    table = markdown(HEADER, rows, [name not in ("option", "off is") for name in HEADER])
+    seeds = len({run.seed for run in runs})
+    budgets = ", ".join(sorted({run.budget for run in runs}))
+    note = (
+        f"{len(full)} instances, {seeds} seeds, {budgets} a run, one thread. Loss: median value over the seeds against "
+        "the whole algorithm's, its mean and largest over the instances; *worse* and *better* count instances by a "
+        f"two-sided Mann-Whitney test at {SIGNIFICANCE:g}, not corrected for their number."
+    )
+    return f"{table}\n\n{note}"
+
+
+def values_by_variant(runs: Sequence[Run]) -> dict[str, dict[tuple[str, str], list[float]]]:
+    """The values of each variant on each problem."""
+    found: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        found[run.variant][run.instance, run.objective].append(inf if run.value is None else run.value)
+    return {variant: dict(problems) for variant, problems in found.items()}
+
+
+def loss(values: Sequence[float], full: Sequence[float]) -> float:
+    """How much larger the median is, over the runs that found a plan; nan where there is none."""
+    ours, theirs = ([value for value in each if value < inf] for each in (values, full))
+    return median(ours) / median(theirs) - 1 if ours and theirs else nan
+
+
+def verdict(values: Sequence[float], full: Sequence[float]) -> int:
+    """1 if significantly worse (larger), -1 if better, 0 otherwise.
+
+    The seeds do not pair the runs: after the first difference they draw other numbers. Values are compared to
+    nine digits, so that mirrored plans, equal but for rounding, count as ties.
+    """
+    from scipy.stats import mannwhitneyu
+
+    ours, theirs = ([float(f"{value:.9g}") for value in each] for each in (values, full))
+    if len({*ours, *theirs}) == 1:
+        return 0
+    test = mannwhitneyu(ours, theirs, alternative="two-sided")
+    if test.pvalue >= SIGNIFICANCE:
+        return 0
+    return 1 if test.statistic > len(ours) * len(theirs) / 2 else -1
+
+
+def _row(variant: str, values: Values, full: Values) -> list[str]:
+    both = [problem for problem in full if problem in values]
+    losses = [each for problem in both if (each := loss(values[problem], full[problem])) == each]
+    verdicts = [verdict(values[problem], full[problem]) for problem in both]
+    failed = sum(value == inf for problem in both for value in values[problem])
+    return [
+        f"`{variant}`",
+        VARIANTS[variant],
+        percent(fmean(losses), signed=True) if losses else percent(None),
+        percent(max(losses), signed=True) if losses else percent(None),
+        str(verdicts.count(1)),
+        str(verdicts.count(-1)),
+        str(failed),
+    ]
