@@ -158,22 +158,22 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
         other = r * stages + s
         if other == slot:
             continue
-        e = q[o.spot + other]
-        port = o.port + 4 * other
-        i, j = o.link + 2 * (e * o.places + d), o.link + 2 * (e * o.places + c)
+        e = q[u(o.spot + other)]
+        port = u(o.port + 4 * other)
+        i, j = u(o.link + 2 * (e * o.places + d)), u(o.link + 2 * (e * o.places + c))
         f[port] += f[i] - f[j]
-        f[port + 1] += f[i + 1] - f[j + 1]
+        f[port + u(1)] += f[i + u(1)] - f[j + u(1)]
         latency_in += f[i]
-        inverse_in += f[i + 1]
-        i, j = o.link + 2 * (d * o.places + e), o.link + 2 * (c * o.places + e)
-        f[port + 2] += f[i] - f[j]
-        f[port + 3] += f[i + 1] - f[j + 1]
+        inverse_in += f[i + u(1)]
+        i, j = u(o.link + 2 * (d * o.places + e)), u(o.link + 2 * (c * o.places + e))
+        f[port + u(2)] += f[i] - f[j]
+        f[port + u(3)] += f[i + u(1)] - f[j + u(1)]
         latency_out += f[i]
-        inverse_out += f[i + 1]
+        inverse_out += f[i + u(1)]
         if o.link_energy:
-            per_byte += f[o.joules + d * o.places + e] - f[o.joules + c * o.places + e]
-    port = o.port + 4 * slot
-    f[port], f[port + 1], f[port + 2], f[port + 3] = latency_out, inverse_out, latency_in, inverse_in
+            per_byte += f[u(o.joules + d * o.places + e)] - f[u(o.joules + c * o.places + e)]
+    port = u(o.port + 4 * slot)
+    f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
     stage = o.stage + 3 * s
     f[stage + 1] += per_byte
     f[stage] = exchange_from_ports(o, q, f, s, f[stage + 2])

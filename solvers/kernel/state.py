@@ -123,24 +123,38 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     """Sums over the other holders for each slot of stage s, and the J/byte of the stage."""
     replicas, stages = q[REPLICAS], q[STAGES]
     per_byte = 0.0
+    first, step = o.port + 4 * s, 4 * stages
     for r in range(replicas):
-        slot = r * stages + s
-        c = q[o.spot + slot]
-        latency_out = inverse_out = latency_in = inverse_in = 0.0
-        for z in range(replicas):
-            if z != r:
-                d = q[u(o.spot + z * stages + s)]
-                i = u(o.link + 2 * (c * o.places + d))
+        for i in range(4):
+            f[u(first + step * r + i)] = 0.0
+    # Each pair once: what leaves one port enters another.
+    for r in range(replicas):
+        c = q[u(o.spot + r * stages + s)]
+        port = u(first + step * r)
+        latency_out, inverse_out, latency_in, inverse_in = f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)]
+        for z in range(r + 1, replicas):
+            d = q[u(o.spot + z * stages + s)]
+            i = u(o.link + 2 * (c * o.places + d))
+            other = u(first + step * z)
+            latency_out += f[i]
+            inverse_out += f[i + u(1)]
+            if o.symmetric:
+                f[other] += f[i]
+                f[other + u(1)] += f[i + u(1)]
+            else:
                 j = u(o.link + 2 * (d * o.places + c))
-                latency_out += f[i]
-                inverse_out += f[i + u(1)]
                 latency_in += f[j]
                 inverse_in += f[j + u(1)]
-                if o.link_energy:
-                    per_byte += f[u(o.joules + c * o.places + d)]
-        i = o.port + 4 * slot
-        f[i], f[i + 1], f[i + 2], f[i + 3] = latency_out, inverse_out, latency_in, inverse_in
-    f[o.stage + 3 * s + 1] = 0.5 * per_byte
+                f[other] += f[j]
+                f[other + u(1)] += f[j + u(1)]
+                f[other + u(2)] += f[i]
+                f[other + u(3)] += f[i + u(1)]
+            if o.link_energy:
+                per_byte += f[u(o.joules + c * o.places + d)]
+        if o.symmetric:
+            latency_in, inverse_in = latency_out, inverse_out
+        f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
+    f[o.stage + 3 * s + 1] = per_byte
 
 
 @inlined
@@ -163,7 +177,8 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
     count = o.batch // (replicas * q[o.sizes + b])
     q[REPLICAS], q[STAGES], q[R_INDEX], q[B_INDEX] = replicas, stages, r_index, b
     q[COUNT], q[SLOTS] = count, replicas * stages
-    q[FITS] = o.fits + 4 * o.groups * (r_index * o.choices + b)
+    fits = o.fits + 4 * o.groups * (r_index * o.choices + b)
+    q[FITS] = fits
     idle = 0.0
     over = 0
     for site in range(o.sites):
@@ -175,13 +190,13 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
         f[i], f[i + 1], f[i + 2] = seconds, above, per_byte
         f[o.steps + 4 * r] = -1.0
         for s in range(stages):
-            k = q[start + s]
-            q[o.spot + r * stages + s] = q[o.place + k]
-            idle += f[o.rates + 3 * k + 1]
-            over += max(0, q[o.layers + s] - q[q[FITS] + 4 * k + kind_of(s, stages)])
-            site = q[o.site + k]
+            k = q[u(start + s)]
+            q[u(o.spot + r * stages + s)] = q[u(o.place + k)]
+            idle += f[u(o.rates + 3 * k + 1)]
+            over += max(0, q[u(o.layers + s)] - q[u(fits + 4 * k + kind_of(s, stages))])
+            site = q[u(o.site + k)]
             if site >= 0:
-                f[o.draw + site] += f[o.rates + 3 * k + 2]
+                f[u(o.draw + site)] += f[u(o.rates + 3 * k + 2)]
     f[IDLE], f[OVER] = idle, over
     for s in range(stages):
         share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
