@@ -125,8 +125,8 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     per_byte = 0.0
     first, step = o.port + 4 * s, 4 * stages
     for r in range(replicas):
-        for i in range(4):
-            f[u(first + step * r + i)] = 0.0
+        for entry in range(4):
+            f[u(first + step * r + entry)] = 0.0
     # Each pair once: what leaves one port enters another.
     for r in range(replicas):
         c = q[u(o.spot + r * stages + s)]
