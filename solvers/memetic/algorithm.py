@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from instances.seeds import seed_for
-from instances.tables import Ints, Tables
+from instances.tables import Ints
 from solvers.base import Budget, Monitor, Outcome, Problem, Proof
 from solvers.by_hand.best_plans import BestPlans
 from solvers.clock import Clock
 from solvers.memetic.finds import Finds
+from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
 from solvers.registry import register
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 CHUNK, CHUNK_SECONDS = 5000, 0.02
 """Plans costed between two looks at the clock; seconds aimed at where only the clock ends the run."""
 ENDLESS = 1 << 60
+BOUND_AFTER, BOUND_GPUS = 1_000_000, 256
+"""Evaluations after which grids are bounded, and most GPUs: it takes a part of a second at 64, up to ten at 1,024."""
 
 
 @register
@@ -85,11 +88,15 @@ class Memetic(Starting, Breeding, Improving):
             price_by_hand(problem, budget, most, finds, by_hand)
         search = search._replace(given=give(problem.tables, grids, finds.start, by_hand))
         chunk = CHUNK
+        bounded = problem.goal.front or problem.tables.gpus > BOUND_GPUS
         while not clock.expired and (most is None or clock.evaluations < most):
             left = ENDLESS if most is None else most - clock.evaluations
             before = clock.seconds
             clock.evaluations += advance(search, min(chunk, left), left)
             finds.collect(search.record)
+            if not bounded and clock.evaluations >= BOUND_AFTER:
+                bounded = True
+                search.pool.bound[:] = bounds_of(problem, grids)
             if most is None:  # with a limit on evaluations, the trace must not depend on the clock
                 pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
@@ -117,15 +124,3 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
         heat=np.zeros(3),
         settings=Settings(*(getattr(options, name) for name in Settings._fields)),
     )
-
-
-def usable_grids(tables: Tables) -> Ints:
-    """Grids whose stages could hold the layers, as rows (position of R, position of mb, S); most GPUs first."""
-    found = []
-    for grid in tables.grids():
-        r, b = tables.indices(grid)
-        kinds = [2 * (s == 0) + (s == grid.stages - 1) for s in range(grid.stages)]
-        most = tables.fits[r, b].reshape(-1, 4).max(axis=0)
-        if all(most[kind] > 0 for kind in kinds) and sum(most[kind] for kind in kinds) >= tables.layers:
-            found.append((-grid.replicas * grid.stages, r, b, grid.stages))
-    return np.array([row[1:] for row in sorted(found)], dtype=np.int64).reshape(-1, 3)

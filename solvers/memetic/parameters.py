@@ -40,6 +40,10 @@ class Breeding:
         Members of a grid's niche. 10 did better than 6 for each of four seeds on a mixed pool of 64.
     optimism
         How much better a grid without any work is taken to be; fades with the square root of the visits.
+    greed
+        The k-th most promising grid is drawn with a chance of about 1 / k**greed.
+    boredom
+        How much worse a grid is taken to be for each descendant since its best plan got better.
     """
 
     transplant: float = 0.2
@@ -48,6 +52,8 @@ class Breeding:
     layer_fit: bool = True
     elites: int = 12
     optimism: float = 0.1
+    greed: float = 1.5
+    boredom: float = 0.005
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class Settings(NamedTuple):
     fresh: float
     layer_fit: bool
     optimism: float
+    greed: float
+    boredom: float
     anneal: bool
     descent: bool
     focus: float
@@ -113,6 +121,8 @@ ALLOWED = {
     **dict.fromkeys(["transplant", "crossover", "fresh", "focus", "structural", "optimism"], (0, 1)),
     **dict.fromkeys(["length", "growth", "guide"], (0, inf)),
     "longest": (1, inf),
+    "greed": (0, 10),
+    "boredom": (0, 10),
     **dict.fromkeys(["hot", "warm", "cold"], (1e-12, 1e12)),
 }
 """Least and most of each option that is a number."""

@@ -23,6 +23,8 @@ class Pool(NamedTuple):
     grids: Ints  # [g, 3] position of R, position of mb, S
     size: Ints  # [g] members
     visits: Ints  # [g] descendants made
+    stale: Ints  # [g] descendants since the best member got better
+    bound: Floats  # [g] no plan of the grid is below this value
     groups: Small  # [g, e, n] placement, slot r * S + s
     layers: Small  # [g, e, L]
     merit: Floats  # [g, e, 3] T, E, violation of memory and power
@@ -36,6 +38,8 @@ def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
         grids=grids,
         size=np.zeros(niches, dtype=np.int64),
         visits=np.zeros(niches, dtype=np.int64),
+        stale=np.zeros(niches, dtype=np.int64),
+        bound=np.full(niches, -np.inf),
         groups=np.zeros((niches, elites, tables.gpus), dtype=np.int16),
         layers=np.zeros((niches, elites, tables.layers), dtype=np.int16),
         merit=np.zeros((niches, elites, 3)),

@@ -18,7 +18,7 @@ from solvers.memetic.construct import append_unused, uniform_plan
 from solvers.memetic.descent import descend
 from solvers.memetic.given import Given
 from solvers.memetic.parameters import Settings
-from solvers.memetic.pool import Pool, admit
+from solvers.memetic.pool import Pool, admit, best_member
 from solvers.memetic.randomness import Words
 from solvers.memetic.record import Record, offer
 
@@ -116,5 +116,8 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     if search.settings.descent:
         most = 60 * len(search.p.group)
         costed = descend(search.p, search.rng, search.record, min(limit, most), True)
+    _, before = best_member(search.p, search.pool, g)
     settle(search, g)
+    _, after = best_member(search.p, search.pool, g)
+    search.pool.stale[g] = 0 if after < before * (1.0 - 1e-9) else search.pool.stale[g] + 1
     return costed

@@ -21,9 +21,10 @@ from instances.violations import violations
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
 from solvers.by_hand.best_plans import BestPlans
 from solvers.clock import Clock
-from solvers.memetic.algorithm import Memetic, usable_grids
+from solvers.memetic.algorithm import Memetic
 from solvers.memetic.finds import Finds
 from solvers.memetic.given import give, price_by_hand
+from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.memetic.parameters import ALLOWED
 from solvers.registry import make_solver
 from tests.cases import CLOSE, FEASIBLE, INFEASIBLE, Case
@@ -151,6 +152,16 @@ def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
     assert 100 <= finds.clock.evaluations < 200  # it stops between placements
 
 
+def test_the_grid_of_the_optimum_is_never_closed() -> None:
+    problem = problem_of(random_instance(4, gpus=6), "time")
+    grids = usable_grids(problem.tables)
+    bounds = bounds_of(problem, grids)
+    assert len(bounds) == len(grids)
+    exact = problem.value(outcome_of("brute", problem).plan)  # type: ignore[arg-type]
+    assert exact is not None
+    assert bounds.min() <= exact
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -211,13 +222,7 @@ import json, sys
 from instances.files import read_instance
 from instances.objective import parse_objective
 from solvers.base import Budget, Monitor, Problem
-from solvers.by_hand.best_plans import BestPlans
-from solvers.clock import Clock
-from solvers.memetic.algorithm import Memetic, usable_grids
-from solvers.memetic.finds import Finds
-from solvers.memetic.given import give, price_by_hand
-from solvers.memetic.parameters import ALLOWED
-from solvers.registry import make_solver
+from solvers.memetic.algorithm import Memetic
 problem = Problem(read_instance(sys.argv[1]), parse_objective("time").goal())
 outcome = Memetic().solve(problem, Budget(evaluations=20000, seed=int(sys.argv[2])), Monitor())
 print(json.dumps([repr(outcome.plan), [(point.evaluations, point.value) for point in outcome.trace]]))
