@@ -37,7 +37,7 @@ class Part:
     forbidden
         Plans that were found here already: the model must find another or prove that there is none.
     attempts
-        How often a model ran out of its time on it.
+        How often a model ran out of its time on it, or on what it was split from.
     """
 
     costs: GridCosts
@@ -84,6 +84,8 @@ class Part:
             self.time_s,
             self.pipeline_s,
             {name: price.copy() for name, price in self.prices.items()},
+            forbidden=list(self.forbidden),
+            attempts=self.attempts,
         )
 
     @property

@@ -23,8 +23,8 @@ STEPS_WHOLE, STEPS_SPLIT, STEPS_FINAL = 100, 15, 120
 """Pricing steps for a whole grid, for a part of it, and before a model is built."""
 STEPS_WORK = 3e8
 """Additions that one round of pricing may take, about a third of a second: the clock is looked at in between."""
-FIRST_SLICE_S = 40.0
-"""Seconds of a part's first model; doubled each time they run out, so that one part cannot starve the rest."""
+FIRST_SLICE_S = 1.0
+"""Seconds of a part's first model; when they run out the part is split further, and its parts get twice as long."""
 CLOSING_S = 0.1
 """Seconds kept for coming back in time."""
 REPORT_EVERY_S = 1.0
@@ -133,6 +133,7 @@ class Search:
         else:
             if answer.claim is Claim.STOPPED:
                 part.attempts += 1
+                part.final = False  # too large for a model after all, if it can still be split
             self._push(part.value, part)
 
     def _take(self, part: Part, answer: Answer) -> None:

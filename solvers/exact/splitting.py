@@ -7,10 +7,11 @@ import numpy as np
 from solvers.exact.part import Part
 from solvers.exact.reach import least_per_second
 
-FINEST = {1: 1e-3, 2: 3e-3}
-"""Relative share of the objective that the range of a slowest step may still be worth in a part for a model, by R."""
-FINEST_SEVERAL = 2e-2
-"""The same for more pipelines: the number of parts grows with every range that is split."""
+FINEST_SINGLE, FINEST_SEVERAL = 1e-1, 5e-2
+"""Relative share of the objective that the range of a slowest step may still be worth in a part for a model.
+
+The second is for several pipelines. Ranges 20 times as fine made models quicker, but far too many of them.
+"""
 FEW, FEW_ALIKE = 40, 150
 """Choices of groups and layers, per pipeline, with which a model is quicker than more splitting.
 
@@ -18,13 +19,16 @@ The second is for pools of few groups: there a model has little to tell apart, a
 """
 FEW_GROUPS = 4
 """Groups of such a pool."""
+FINER = 4
+"""How much smaller the parts are made each time a model has run out of its time."""
 
 
 def split_part(part: Part) -> list[Part]:
     """Two parts that cover the part; itself, marked as final, if that is not worth it."""
     costs = part.costs
     worth = least_per_second(costs)
-    finest = FINEST.get(costs.replicas, FINEST_SEVERAL) * part.value
+    share = FINEST_SINGLE if costs.replicas == 1 else FINEST_SEVERAL
+    finest = share * part.value / FINER**part.attempts
     widths = (part.high - part.low) * worth * costs.repeats / costs.replicas
     sync_width = (part.sync_high - part.sync_low) * worth
     if _is_small(part):
@@ -52,4 +56,4 @@ def split_part(part: Part) -> list[Part]:
 def _is_small(part: Part) -> bool:
     """Whether a model of the part is quick."""
     few = FEW_ALIKE if len(part.costs.tables.counts) <= FEW_GROUPS else FEW
-    return int(part.stay.sum()) <= few * part.costs.replicas
+    return bool(part.stay.sum() * FINER**part.attempts <= few * part.costs.replicas)

@@ -38,7 +38,7 @@ class Joules:
         used = part.stay.any(axis=3)  # [r, s, k]
         idle_w = costs.tables.idle
         self.least_idle_w = float(np.where(used, idle_w, np.inf).min(axis=2).sum())  # of all slots together
-        self.most_idle_w = float(idle_w[used.any(axis=(0, 1))].max())  # of one GPU
+        self.most_idle_w = float(idle_w[used.any(axis=0).any(axis=0)].max())  # of one GPU
 
     def time_limit(self, most: float) -> float:
         """Seconds within which a plan must end if its energy is to be at most `most`: its GPUs idle at least."""
