@@ -30,6 +30,10 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
+SHIPPED = Path(str(files("instances"))) / "suites"
+"""Where the suites lie that come with the package, and their instance files."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -78,12 +82,10 @@ class Suite(_Strict):
 
 def shipped() -> dict[str, Suite]:
     """The suites that come with the package, by name."""
-    folder = files("instances") / "suites"
     found = {}
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".toml"):
-            suite = _parse(entry.read_text(encoding="utf-8"), entry.name)
-            found[suite.name] = suite
+    for path in sorted(SHIPPED.glob("*.toml")):
+        suite = _parse(path.read_text(encoding="utf-8"), path.name)
+        found[suite.name] = suite
     return found
 
 
@@ -101,7 +103,7 @@ def read_suite(name_or_path: str) -> tuple[Suite, Path]:
     known = shipped()
     if name_or_path not in known:
         raise InputError(f"suite {name_or_path!r}: is no .toml file and none of {', '.join(known)}")
-    return known[name_or_path], Path()
+    return known[name_or_path], SHIPPED
 
 
 def tasks_of(suite: Suite, folder: Path, source: str) -> list[Task]:

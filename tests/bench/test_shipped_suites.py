@@ -18,14 +18,14 @@ from instances.errors import InputError
 from instances.family import families, generate
 from tests.bench.shipped import instances_by_suite
 
-SUITES = ("demo", "energy", "paper", "regression", "scaling", "verify")
+SUITES = ("demo", "energy", "paper", "proofs", "regression", "scaling", "verify")
 
 
 def family_of(name: str) -> str:
     return name.partition("-")[0]
 
 
-def test_there_are_six() -> None:
+def test_there_are_seven() -> None:
     assert tuple(sorted(shipped())) == SUITES
 
 
@@ -82,6 +82,14 @@ def test_paper_has_the_five_networks_twice_and_models_up_to_13b() -> None:
     sizes = [published_parameters(instance.model.name)[0] for instance in found]
     assert min(sizes) < 1.4e9
     assert max(sizes) > 12.5e9
+
+
+def test_proofs_has_ten_pools_of_a_size_and_ten_of_three_groups() -> None:
+    found = instances_by_suite()["proofs"]
+    single = [instance.gpus for instance in found if len(instance.groups) == instance.gpus]
+    assert {gpus: single.count(gpus) for gpus in single} == {6: 10, 8: 10, 10: 10, 12: 10}
+    grouped = [(instance.gpus, len(instance.groups)) for instance in found if len(instance.groups) < instance.gpus]
+    assert grouped == [(16, 3)] * 10
 
 
 def test_scaling_doubles_up_to_1024() -> None:
