@@ -29,6 +29,8 @@ CHUNK, CHUNK_SECONDS = 5000, 0.02
 ENDLESS = 1 << 60
 BOUND_AFTER, BOUND_GPUS = 1_000_000, 256
 """Evaluations after which grids are bounded, and most GPUs: it takes a part of a second at 64, up to ten at 1,024."""
+BOUND_SECONDS = 0.015
+"""Seconds for each grid that must be left then: some ten times what the bounds take."""
 
 
 @register
@@ -96,7 +98,8 @@ class Memetic(Starting, Breeding, Improving):
             finds.collect(search.record)
             if not bounded and clock.evaluations >= BOUND_AFTER:
                 bounded = True
-                search.pool.bound[:] = bounds_of(problem, grids)
+                if clock.left is None or clock.left > BOUND_SECONDS * len(grids):
+                    search.pool.bound[:] = bounds_of(problem, grids)
             if most is None:  # with a limit on evaluations, the trace must not depend on the clock
                 pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
