@@ -93,7 +93,11 @@ def check_proof(problem: Problem, outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize(("name", "options"), METHODS)
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(8, WHOLE))])
+@pytest.mark.parametrize(
+    "seed",
+    # 195: a pipeline much faster than the other, which may spend the difference on its slowest step.
+    [*range(8), 195, *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(8, WHOLE) if seed != 195)],
+)
 def test_agrees_with_enumeration_on_every_objective(
     name: str, options: dict[str, str], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

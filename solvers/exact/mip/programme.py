@@ -14,7 +14,7 @@ import pulp
 from instances.tables import Floats
 from solvers.exact.mip.exchange import Exchange
 from solvers.exact.mip.network import Network
-from solvers.exact.mip.rows import FORBIDDING, NARROWEST, UNITS, Variable, total, weighted
+from solvers.exact.mip.rows import FORBIDDING, LARGEST, NARROWEST, UNITS, Variable, total, weighted
 from solvers.exact.part import Part
 from solvers.exact.watch import Watch
 
@@ -139,34 +139,39 @@ class Programme:
                     fill += [
                         (x, (float(costs.hop[k, j]) - least) * per) for (k, j), x in self.network.flow[r, s].items()
                     ]
+            # A pipeline that needs less than the base may spend the difference on its slowest steps.
+            shortfall = (self._base_s - float(self._own[r])) * per
             # slowest_* is at least M - 1 times every forward (backward) step above the least
             slowest = [
-                self._slowest(r, "forward", costs.forward, costs.send, float(part.low[r, 0]), most),
-                self._slowest(r, "backward", costs.backward, costs.send.T, float(part.low[r, 1]), most),
+                self._slowest(r, "forward", costs.forward, costs.send, float(part.low[r, 0]), most, shortfall),
+                self._slowest(r, "backward", costs.backward, costs.send.T, float(part.low[r, 1]), most, shortfall),
             ]
-            shortfall = (self._base_s - float(self._own[r])) * per
-            terms = weighted(fill, FORBIDDING + shortfall) + total(slowest) + (total([sync]) if sync is not None else 0)
+            terms = weighted(fill, _cut(shortfall)) + total(slowest) + (total([sync]) if sync is not None else 0)
             self.problem += time - terms >= -shortfall, f"time_of_pipeline_{r}"
         return time
 
-    def _slowest(self, r: int, name: str, table: Floats, send: Floats, least: float, most: float) -> Variable:
+    def _slowest(
+        self, r: int, name: str, table: Floats, send: Floats, least: float, most: float, shortfall: float
+    ) -> Variable:
         costs = self._costs
         scale = costs.repeats * self._per_second
-        slowest = pulp.LpVariable(f"slowest_{name}_{r}", 0, most)
+        slowest = pulp.LpVariable(f"slowest_{name}_{r}", 0, most + shortfall)
         for s in range(costs.stages):
             last = int(s == costs.stages - 1)
             steps = [(x, float(table[last, k, n]) - least) for (k, n), x in self.network.serve[r, s].items()]
-            self._at_least(slowest, steps, scale, f"{name}_step_{r}_{s}")
+            self._at_least(slowest, steps, scale, _cut(shortfall), f"{name}_step_{r}_{s}")
             if not last:
                 hops = [(x, float(send[k, j]) - least) for (k, j), x in self.network.flow[r, s].items()]
-                self._at_least(slowest, hops, scale, f"{name}_send_{r}_{s}")
+                self._at_least(slowest, hops, scale, _cut(shortfall), f"{name}_send_{r}_{s}")
         return slowest
 
-    def _at_least(self, variable: Variable, costs: list[tuple[Variable, float]], scale: float, name: str) -> None:
+    def _at_least(
+        self, variable: Variable, costs: list[tuple[Variable, float]], scale: float, most: float, name: str
+    ) -> None:
         """One of these is chosen; the variable is at least its cost, where that is above 0."""
         terms = [(x, cost * scale) for x, cost in costs if cost > 0]
         if terms:
-            self.problem += variable - weighted(terms, FORBIDDING) >= 0, name
+            self.problem += variable - weighted(terms, most) >= 0, name
 
     def _sync(self, per_second: float, most: float) -> Variable | None:
         if self._exchange is None:
@@ -245,3 +250,8 @@ class Programme:
                 terms.append((wait, float(tables.idle[k]) / self._per_second * scale))
             self.problem += total(uses) - total(levels) == 0, f"gpus_used_{name}_{k}"
         self.problem += total([energy]) - weighted(terms, FORBIDDING) >= 0, name
+
+
+def _cut(shortfall: float) -> float:
+    """Where the costs of a pipeline are cut that may spend `shortfall` without passing the base."""
+    return min(FORBIDDING + shortfall, LARGEST)
