@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.ablation_file import FILE as ABLATION
 from bench.ablation_table import ablation_table
+from bench.proofs_table import proofs_table
 from bench.readme_tables import hardness_table, headline_table
 from instances.errors import InputError
 from instances.files import write_text
@@ -21,6 +22,7 @@ BLOCK = re.compile(r"<!-- table: (?P<name>[a-z-]+) -->\n.*?<!-- end -->", re.DOT
 Source = tuple[Path, Callable[[Path], str]]
 SOURCES: Mapping[str, Source] = {
     "demo": (ROOT / "results" / "reference" / "demo", headline_table),
+    "proofs": (ROOT / "results" / "reference" / "proofs", proofs_table),
     "suites": (ROOT / "results" / "hardness.csv", hardness_table),
     "ablation": (ABLATION, ablation_table),
 }

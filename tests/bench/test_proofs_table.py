@@ -1,0 +1,44 @@
+"""How long proofs take, as README.md shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.proofs_table import HEADER, proofs_text
+from tests.bench.test_readme import cells
+
+MACHINE = {"processor": "Abacus", "cores": 2, "memory_gib": 4}
+VERSIONS = {"python": "3.11.7", "ortools": "9", "pulp": "3", "highspy": "1"}
+
+
+def record(instance: str, solver: str, status: str, wall_s: float, gpus: int = 6) -> dict[str, Any]:
+    return {
+        "key": f"{instance} {solver}",
+        "instance": instance,
+        "gpus": gpus,
+        "solver": solver,
+        "status": status,
+        "wall_s": wall_s,
+        "threads": 1,
+        "time_limit_s": 60.0,
+        "machine": MACHINE,
+        "versions": VERSIONS,
+    }
+
+
+def test_medians_and_counts_are_over_all_runs_of_a_size() -> None:
+    seconds = [("optimal", 1.0), ("optimal", 3.0), ("feasible", 60.0)]
+    runs = [record(f"exact-wan-06-{i}", "cpsat", *each) for i, each in enumerate(seconds)]
+    runs += [record("exact-wan-06-0", "memetic", "feasible", 2.0), record("exact-lan-06-0", "milp", "optimal", 4.0)]
+    text = proofs_text(runs)
+    rows = cells(text.partition("\n\n")[0])
+    assert list(rows[0]) == list(HEADER)
+    assert [(row["solver"], row["proven"], row["median [s]"], row["slowest [s]"]) for row in rows] == [
+        ("cpsat", "2 of 3", "3.00", "60.0"),
+        ("milp", "1 of 1", "4.00", "4.00"),
+    ]
+
+
+def test_the_machine_is_named_once() -> None:
+    text = proofs_text([record(f"groups-lan-16-{i}", "cpsat", "optimal", 1.0, 16) for i in range(3)])
+    assert text.count("Measured on Abacus (2 cores, 4 GiB), Python 3.11.7, OR-Tools 9") == 1
