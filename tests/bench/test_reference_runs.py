@@ -1,0 +1,20 @@
+"""The runs kept in results/reference, from which README.md's tables come, stand up to `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.store import Store
+from bench.verify import verify_store
+
+FOLDERS = sorted((Path(__file__).parent.parent.parent / "results" / "reference").iterdir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_kept_runs_are_complete_and_verified(folder: Path) -> None:
+    store = Store(folder)
+    assert {run["key"] for run in store.asked()["runs"]} == {record["key"] for record in store.records()}
+    assert verify_store(store) == []
+    assert not any(record["dirty"] for record in store.records())
