@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from bench.judge import judge
+from instances.family import generate
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Plan
@@ -178,3 +180,22 @@ def test_the_misbehaving_solvers_are_unknown_outside_these_tests() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
     assert not set(done.stdout.split()) & set(SOLVERS)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("name", ["cpsat", "milp"])
+@pytest.mark.parametrize("objective", ["time", "energy"])
+def test_two_seconds_on_64_gpus_give_an_honest_answer_in_time(name: str, objective: str) -> None:
+    """On the clock: an idle machine is needed."""
+    pool = generate("dtfm", 64, 0, {"scenario": "worldwide", "gpu-mix": "mixed"})
+    asked = problem(objective, instance=pool)
+    called = time.monotonic()
+    outcome = solve_isolated(name, {}, asked, Budget(seconds=2)).outcome
+    assert time.monotonic() - called < 4
+    assert outcome.status is Status.FEASIBLE
+    assert outcome.plan is not None
+    assert outcome.bound is not None
+    value = asked.value(outcome.plan)
+    assert value is not None
+    assert 0 < outcome.bound < value
+    assert len(outcome.details["grids"]) == len(asked.tables.grids())
