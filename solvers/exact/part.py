@@ -12,6 +12,9 @@ from instances.tables import Floats
 from solvers.bounds import SAFETY
 from solvers.exact.costs import Flags, GridCosts
 
+MOST_ORDERED = 6
+"""Pipelines of a plan that a model excludes order by order; with more the orders are too many."""
+
 
 @dataclass(eq=False)
 class Part:

@@ -150,3 +150,25 @@ def test_a_forbidden_plan_is_not_found_again(model: Model) -> None:
     part = only(problem, plan)
     part.forbidden.append(plan)
     assert model.solve(part, 2 * value, None).claim is Claim.NONE
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_with_many_pipelines_every_plan_is_found_once(model: Model) -> None:
+    """Eight single GPUs, seven pipelines of one stage: eight plans, whatever the order of their pipelines."""
+    instance, size = roomy_instance(2), 8
+    first = instance.groups[0].model_copy(update={"count": 1})
+    groups = tuple(first.model_copy(update={"name": f"g{k}"}) for k in range(size))
+    latency = tuple(tuple(1e-3 * (1 + a + 2 * b) for b in range(size)) for a in range(size))
+    bandwidth = tuple(tuple(1e6 for _ in range(size)) for _ in range(size))
+    network = instance.network.model_copy(update={"latency": latency, "bandwidth": bandwidth, "energy_per_byte": None})
+    training = instance.training.model_copy(update={"global_batch": (size - 1) * 2, "micro_batches": (1,)})
+    pool = instance.model_copy(update={"groups": groups, "network": network, "training": training})
+    problem = Problem(pool, Goal(time_weight=1.0))
+    (bound,) = [b for b in grid_bounds(problem.tables, problem.goal) if b.grid == (size - 1, 1, 1)]
+    part = Part.whole(GridCosts(problem.tables, problem.goal, bound))
+    assert tighten_part(part, math.inf, 20, lambda _: None)
+    while (answer := model.solve(part, math.inf, None)).plan is not None:
+        assert answer.plan not in part.forbidden
+        part.forbidden.append(answer.plan)
+    assert answer.claim is Claim.NONE
+    assert len(part.forbidden) == size

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pulp
 import pytest
 from ortools.sat.python import cp_model
 
+from instances.evaluate import evaluate
+from instances.files import read_instance
 from instances.objective import Goal
 from instances.plan import Plan
 from solvers.base import Budget, Monitor, Problem, Status
@@ -27,6 +30,8 @@ from solvers.exact.search import Search
 from solvers.exact.watch import OutOfTime, Watch
 from solvers.registry import make_solver
 from tests.random_instances import random_instance
+
+DATA = Path(__file__).parent.parent / "data"
 
 TIME = Goal(time_weight=1.0)
 
@@ -276,3 +281,19 @@ def _part_with(problem: Problem, plan: Plan) -> Part:
     assert fit_sync(part, float("inf"))
     part.final = True
     return part
+
+
+@pytest.mark.parametrize("name", ["cpsat", "milp"])
+def test_a_range_that_vanishes_beside_its_base_rules_nothing_out(name: str) -> None:
+    """Five GPUs whose own energy is lost in the last digits of that of their links (4.9e13 J)."""
+    pool = read_instance(DATA / "vanishing-range.json")
+    fastest = Brute().solve(Problem(pool, TIME), Budget(), Monitor()).plan
+    assert fastest is not None
+    problem = Problem(pool, Goal(energy_weight=1.0, time_cap=evaluate(pool, fastest).time_s))
+    truth = Brute().solve(problem, Budget(), Monitor()).plan
+    assert truth is not None
+    for start in ("megatron", "none"):
+        outcome = make_solver(name, {"start": start}).solve(problem, Budget(), Monitor())
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.plan is not None
+        assert problem.value(outcome.plan) == pytest.approx(problem.value(truth), rel=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +10,7 @@ import pulp
 
 from instances.plan import Plan
 from solvers.exact.mip.rows import Variable, total, weighted
-from solvers.exact.part import Part
+from solvers.exact.part import MOST_ORDERED, Part
 from solvers.exact.watch import Watch
 
 
@@ -124,12 +124,36 @@ class Network:
     def _forbid(self, plan: Plan, number: int) -> None:
         """Exclude a plan, in every order of its pipelines."""
         rows = sorted(plan.groups)
-        for order in sorted(set(permutations(rows))) if len(rows) <= 6 else [tuple(rows)]:
+        if len(rows) > MOST_ORDERED:
+            self._forbid_counts(plan, number)
+            return
+        for order in sorted(set(permutations(rows))):
             keys = [((r, s), (k, plan.layers[s])) for r, row in enumerate(order) for s, k in enumerate(row)]
             if all(key in self.serve[slot] for slot, key in keys):
                 chosen = [self.serve[slot][key] for slot, key in keys]
                 name = f"not_again_{number}_" + "_".join(str(k) for row in order for k in row)
                 self.programme += total(chosen) <= len(chosen) - 1, name
+
+    def _forbid_counts(self, plan: Plan, number: int) -> None:
+        """The same for many pipelines: of some row there must be fewer than the plan has."""
+        fewer = []
+        for i, (row, count) in enumerate(sorted(Counter(plan.groups).items())):
+            taken = []
+            for r in range(self.replicas):
+                keys = [((r, s), (k, plan.layers[s])) for s, k in enumerate(row)]
+                if all(key in self.serve[slot] for slot, key in keys):
+                    # takes_n_i_r is 1 when pipeline r is row i of the plan
+                    takes = _binary(f"takes_{number}_{i}_{r}")
+                    chosen = [self.serve[slot][key] for slot, key in keys]
+                    self.programme += total(chosen) - takes <= len(chosen) - 1, f"row_taken_{number}_{i}_{r}"
+                    taken.append(takes)
+            if len(taken) < count:
+                return  # the part does not have the plan
+            # fewer_n_i is 1 only when fewer than `count` pipelines are row i
+            fewer.append(_binary(f"fewer_{number}_{i}"))
+            most = self.replicas - count + 1
+            self.programme += total(taken) + most * fewer[-1] <= self.replicas, f"row_not_as_often_{number}_{i}"
+        self.programme += total(fewer) >= 1, f"not_again_{number}"
 
 
 def _binary(name: str) -> Variable:

@@ -178,8 +178,9 @@ class Programme:
             return None
         sync = pulp.LpVariable("sync", 0, most)
         least = self._part.sync_low * per_second
+        cut = _cut(least)
         for (r, s, port), terms in self._exchange.ports().items():
-            seconds = weighted([(x, cost * per_second) for x, cost in terms], FORBIDDING + least)
+            seconds = weighted([(x, cost * per_second) for x, cost in terms], cut)
             self.problem += sync - seconds >= -least, f"exchange_{port}_{r}_{s}"
         return sync
 
@@ -252,6 +253,6 @@ class Programme:
         self.problem += total([energy]) - weighted(terms, FORBIDDING) >= 0, name
 
 
-def _cut(shortfall: float) -> float:
-    """Where the costs of a pipeline are cut that may spend `shortfall` without passing the base."""
-    return min(FORBIDDING + shortfall, LARGEST)
+def _cut(spare: float) -> float:
+    """Where costs are cut of which `spare` is free; cut lower, they only count for less."""
+    return min(FORBIDDING + spare, LARGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
 from math import floor
@@ -11,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from instances.plan import Plan
 from solvers.exact.costs import Flags
-from solvers.exact.part import Part
+from solvers.exact.part import MOST_ORDERED, Part
 from solvers.exact.watch import Watch
 
 Literal = cp_model.IntVar
@@ -149,10 +150,32 @@ class Choices:
     def _forbid(self, plan: Plan) -> None:
         """Exclude a plan, in every order of its pipelines."""
         rows = sorted(plan.groups)
-        for order in set(permutations(rows)) if len(rows) <= 6 else {tuple(rows)}:
+        if len(rows) > MOST_ORDERED:
+            self._forbid_counts(plan)
+            return
+        for order in set(permutations(rows)):
             keys = [(r, s, (k, plan.layers[s])) for r, row in enumerate(order) for s, k in enumerate(row)]
             if all(key in self.hold[r, s] for r, s, key in keys):
                 self.model.add_bool_or([self.hold[r, s][key].negated() for r, s, key in keys])
+
+    def _forbid_counts(self, plan: Plan) -> None:
+        """The same for many pipelines: of some row there must be fewer than the plan has."""
+        fewer = []
+        for row, count in Counter(plan.groups).items():
+            taken = []
+            for r in range(self.replicas):
+                keys = [(s, (k, plan.layers[s])) for s, k in enumerate(row)]
+                if all(key in self.hold[r, s] for s, key in keys):
+                    # takes is 1 when pipeline r is this row of the plan
+                    takes = self.model.new_bool_var(f"takes_{len(self.model.proto.variables)}")
+                    self.model.add_bool_or([takes, *(self.hold[r, s][key].negated() for s, key in keys)])
+                    taken.append(takes)
+            if len(taken) < count:
+                return  # the part does not have the plan
+            # fewer_i is 1 only when fewer than `count` pipelines are this row
+            fewer.append(self.model.new_bool_var(f"fewer_{len(self.model.proto.variables)}"))
+            self.model.add(sum(taken) <= count - 1).only_enforce_if(fewer[-1])
+        self.model.add_bool_or(fewer)
 
 
 def _pairs(flags: Flags) -> Iterable[tuple[int, int]]:

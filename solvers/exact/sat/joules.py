@@ -58,7 +58,8 @@ class Joules:
         dearest = sum(max((cost for cost, _ in terms), default=0.0) for terms in self.choices_cost)
         idle = self.most_idle_w * self.choices.replicas * self.choices.stages
         exchange = sum(cost for _, _, terms in self.pairs for cost, _ in terms)
-        return self.base + dearest + exchange + idle * (most_s - self.seconds.base)
+        # With room for rounding: all these together may be less than the last digit of the base.
+        return (self.base + dearest + exchange + idle * (most_s - self.seconds.base)) * (1 + 1e-9)
 
     def row(self, units: float, most: float, most_s: float) -> cp_model.IntVar:
         """A variable at least the energy above the base, and at most `most` in all, for times up to `most_s`."""

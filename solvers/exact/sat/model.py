@@ -11,7 +11,7 @@ from solvers.exact.model import Answer, Claim
 from solvers.exact.part import Part
 from solvers.exact.sat.choices import Choices
 from solvers.exact.sat.joules import Joules
-from solvers.exact.sat.scale import RowTooLarge, units_for
+from solvers.exact.sat.scale import LARGEST_ROW, RowTooLarge, units_for
 from solvers.exact.sat.seconds import Seconds
 from solvers.exact.watch import OutOfTime, Watch
 
@@ -115,8 +115,9 @@ class _Built:
             elif most_s < seconds.most():
                 # The limit on the time, as finely as it can be said.
                 seconds.row(units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser, most_s)
-            if target < inf:
-                self.model.add(objective <= int((target - self._base) * self._units * (1 + SAFETY)) + 1)
+            limit = (target - self._base) * self._units * (1 + SAFETY) + 1
+            if limit < LARGEST_ROW:  # beyond that it is no limit: the objective's own range is far smaller
+                self.model.add(objective <= int(limit))
         self.model.minimize(objective)
 
     def value(self, units: float) -> float | None:

@@ -92,7 +92,8 @@ class Seconds:
             share = float(costs.tables.gradient[..., : costs.width].max()) / costs.replicas
             pair = costs.tables.latency + share / costs.tables.bandwidth
             worst_sync = 2 * costs.replicas * float(pair.max())
-        return float(costs.stages * (compute + hop)) + costs.repeats * float(part.high.sum(axis=1).max()) + worst_sync
+        worst = float(costs.stages * (compute + hop)) + costs.repeats * float(part.high.sum(axis=1).max()) + worst_sync
+        return max(worst, self.base) * (1 + 1e-9)  # with room for rounding
 
     def _pace(self, r: int, table: Floats, send: Floats, least: float) -> list[Terms]:
         costs, stages = self.part.costs, self.part.costs.stages
