@@ -143,10 +143,13 @@ def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[I
     if (entry.family is None) == (entry.files is None):
         raise InputError(f"{source}: instances: give either family or files")
     if entry.files is not None:
-        if entry.gpus or entry.options:
-            raise InputError(f"{source}: instances: gpus and options go with family, not with files")
+        if entry.gpus or entry.options or "seeds" in entry.model_fields_set:
+            raise InputError(f"{source}: instances: gpus, seeds and options go with family, not with files")
         for pattern in entry.files:
-            matches = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+            try:
+                matches = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+            except (ValueError, NotImplementedError) as error:
+                raise InputError(f"{source}: instances: files: {pattern!r} is no pattern: {error}") from None
             if not matches:
                 raise InputError(f"{source}: instances: files: nothing matches {pattern!r} in {folder}")
             yield from (read_instance(path) for path in matches)
@@ -154,6 +157,9 @@ def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[I
     assert entry.family is not None
     if not entry.gpus:
         raise InputError(f"{source}: instances: family {entry.family} needs gpus, a list of sizes")
+    for key, values in entry.options.items():
+        if values == []:
+            raise InputError(f"{source}: instances: options.{key}: is an empty list")
     axes = [[(key, _text(value)) for value in _listed(values)] for key, values in entry.options.items()]
     for options in product(*axes):
         for gpus, seed in product(entry.gpus, entry.seeds):

@@ -7,15 +7,16 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
 from typing import Literal
 
 import instances.families
-from instances.errors import InputError
+from instances.errors import InputError, shortened
 from instances.instance import COST_MODEL_VERSION, Instance
 
 SMALLEST, LARGEST = 2, 1024
 AUTO = "auto"
+LARGEST_NUMBER = 1e15
+"""Of an option: far more than any makes sense with, and small enough for all that is computed from it."""
 Value = str | int | float | None
 
 
@@ -51,9 +52,9 @@ class Option:
             value = (int if self.kind == "integer" else float)(text) if plain else None
         except ValueError:
             value = None
-        if value is None or not isfinite(value) or value < 0 or (value == 0 and self.kind == "integer"):
+        if value is None or not (1 if self.kind == "integer" else 0) <= value <= LARGEST_NUMBER:
             wanted = "whole number above 0" if self.kind == "integer" else "number of 0 or more"
-            raise ValueError(f"{text!r} is no {wanted}")
+            raise ValueError(f"{shortened(text)} is no {wanted}, up to {LARGEST_NUMBER:g}")
         return value
 
 

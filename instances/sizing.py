@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from instances.catalogue import gpu_type, model, model_names, published_parameters
-from instances.errors import InputError
+from instances.errors import InputError, shortened
 from instances.family import AUTO, Option, Options
 from instances.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere
 from instances.instance import Group, Model, Site, Training
@@ -142,11 +142,12 @@ def _too_large(model: Model, training: Training, groups: Sequence[Group], sites:
 
 def _sizes(text: str) -> tuple[int, ...]:
     parts = text.split(",")
-    if not all(part.isascii() and part.isdecimal() and 0 < int(part) <= LARGEST_BATCH for part in parts):
-        raise InputError(f"micro-batches: {text!r} is no list of whole numbers such as 1,2,4")
+    whole = all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts)
+    if not whole or not all(0 < int(part) <= LARGEST_BATCH for part in parts):
+        raise InputError(f"micro-batches: {shortened(text)} is no list of whole numbers such as 1,2,4")
     sizes = tuple(map(int, parts))
     if len(set(sizes)) != len(sizes):
-        raise InputError(f"micro-batches: {text!r} repeats a size")
+        raise InputError(f"micro-batches: {shortened(text)} repeats a size")
     return sizes
 
 
