@@ -148,7 +148,7 @@ def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[I
         for pattern in entry.files:
             try:
                 matches = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
-            except (ValueError, NotImplementedError) as error:
+            except ValueError as error:
                 raise InputError(f"{source}: instances: files: {pattern!r} is no pattern: {error}") from None
             if not matches:
                 raise InputError(f"{source}: instances: files: nothing matches {pattern!r} in {folder}")

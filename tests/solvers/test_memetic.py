@@ -99,12 +99,11 @@ def test_the_front_has_the_hypervolume_of_the_exact_one() -> None:
     assert moocore.is_nondominated(found).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, 3, 5, 8, 10])  # random instances with a uniform plan
 def test_never_worse_than_the_uniform_plan_even_with_little_time(seed: int) -> None:
     instance = random_instance(seed)
     uniform = outcome_of("megatron", problem_of(instance, "time")).plan
-    if uniform is None:
-        pytest.skip("no uniform plan fits")
+    assert uniform is not None
     evaluation = evaluate(instance, uniform)
     for objective in random_objectives(seed, evaluation.time_s, evaluation.energy_j):
         problem = problem_of(instance, objective)
