@@ -23,6 +23,7 @@ VARIANTS = {
     "by_hand=false": "plans as by hand in the population from the start",
     "construct=false": "constructed plans; new ones are random",
     "tries=1": "the choice among constructions",
+    "race=0": "grids raced against each other",
     "greed=1": "the sharper choice among grids",
     "boredom=0": "leaving grids that do not improve",
     "optimism=0": "trust in grids without work",
@@ -35,6 +36,7 @@ VARIANTS = {
     "growth=0": "longer annealing of grids seen often",
     "focus=0": "moves that start at a bottleneck",
     "structural=0": "moves of columns, tails and segments",
+    "regrid=0": "moves to neighbouring grids while annealing",
     "guide=0": "means beside maxima in the score",
     "descent=false": "the walk to a local optimum",
 }

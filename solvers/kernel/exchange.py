@@ -11,6 +11,7 @@ from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,
+    GOAL,
     HOLDERS,
     IDLE,
     NEIGHBOURS,
@@ -21,6 +22,7 @@ from solvers.kernel.packed import (
     STAGES,
     SUM_EXCHANGES,
     SUM_PIPELINES,
+    TIME_WEIGHT,
     TOP,
 )
 from solvers.kernel.parts import largest_but, over_in, renew_pipeline
@@ -76,6 +78,46 @@ def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-d
             draw += f[o.rates + 3 * entering + 2]
         excess += max(0.0, draw / f[o.caps + site] - 1.0)
     return excess
+
+
+@inlined
+def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
+    """What T_r cannot be below with group k in a used slot: all micro-batches but one pass its own slowest steps.
+
+    The holder of slot `other` is taken to change as well, so a link to it counts for nothing.
+    """
+    stages, b = q[STAGES], q[B_INDEX]
+    s = slot % stages
+    i = u(o.speed + 4 * (o.groups * b + k))
+    held = float(q[u(o.layers + s)])
+    forward, backward = held * f[i], held * f[i + u(1)]
+    if s == stages - 1:
+        forward += f[i + u(2)]
+        backward += f[i + u(3)]
+    message = o.message_bytes * q[o.sizes + b]
+    c = q[u(o.place + k)]
+    if s > 0 and slot - 1 != other:
+        d = q[u(o.spot + slot - 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
+    if s < stages - 1 and slot + 1 != other:
+        d = q[u(o.spot + slot + 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+    return (q[COUNT] - 1) * (forward + backward)
+
+
+@inner
+def hopeless(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
+    """Whether an exchange has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
+    if f[GOAL + TIME_WEIGHT] == 0.0:
+        return False
+    slots, stages = q[SLOTS], q[STAGES]
+    room = limit / f[GOAL + TIME_WEIGHT]
+    room -= largest_but(q, f, o.stage, TOP + 3, i % stages, j % stages if j < slots else -1)
+    if least_time(o, q, f, i, q[o.group + j], j) > room:
+        return True
+    return j < slots and least_time(o, q, f, j, q[o.group + i], i) > room
 
 
 @inner

@@ -110,6 +110,7 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
     from solvers.kernel.packed import pack
     from solvers.memetic.given import give
     from solvers.memetic.pool import new_pool
+    from solvers.memetic.race import new_race
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.record import new_record
     from solvers.memetic.search import Search
@@ -118,12 +119,14 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
     packed = pack(tables, problem.goal)
     return Search(
         p=packed,
-        spare=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
+        kept=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
         pool=new_pool(tables, grids, options.elites),
+        race=new_race(len(grids)),
         given=give(tables, grids, None, ()),
         record=new_record(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),
         control=np.zeros(4, dtype=np.int64),
         heat=np.zeros(3),
+        rates=np.zeros(1),
         settings=Settings(*(getattr(options, name) for name in Settings._fields)),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.compiled import inner
-from solvers.kernel.exchange import do_exchange, try_exchange
+from solvers.kernel.exchange import do_exchange, hopeless, try_exchange
+from solvers.kernel.other_plan import try_plan
 from solvers.kernel.packed import (
     B_INDEX,
     ENERGY,
@@ -22,6 +23,7 @@ from solvers.kernel.shift import do_shift, try_shift
 from solvers.kernel.state import load
 from solvers.memetic.randomness import below, uniform
 from solvers.memetic.record import offer, wanted
+from solvers.memetic.regrid import regrid
 from solvers.memetic.reshape import reshape
 
 REFRESH = 4096
@@ -49,17 +51,19 @@ def keep(f, record, result):  # type: ignore[no-untyped-def]
 
 
 @inner
-def anneal(p, spare, rng, record, heat, steps, switches):  # type: ignore[no-untyped-def]
+def anneal(p, kept, at, rng, record, heat, steps, switches):  # type: ignore[no-untyped-def]
     """Make up to `steps` proposals and cool down; returns the plans costed.
 
     Parameters
     ----------
-    spare
-        [L + n] scratch for the plan that a structural move starts from.
+    kept
+        Scratch for the plan that a structural move starts from.
+    at
+        [r, b, S] which grid it is, -1 for one that is not searched.
     heat
         [temperature, factor per proposal, accepted moves since the last refresh]; changed in place.
     switches
-        [share of proposals that start at a bottleneck, share of structural moves].
+        [share of exchanges that start at a bottleneck, share of structural moves, share of moves to other grids].
     """
     result = np.zeros(5)
     costed = 0
@@ -69,24 +73,40 @@ def anneal(p, spare, rng, record, heat, steps, switches):  # type: ignore[no-unt
     gpus = len(group)
     structural = min(switches[1], 6.0 / slots)
     shifts = 0.0 if stages == 1 else (0.3 if slots < 16 else 0.1)
+    grid = np.empty(3, dtype=np.int64)
     for _ in range(steps):
         heat[0] *= heat[1]
         moved = False
         u = uniform(rng)
-        if u < structural:
-            spare[: len(layers)] = layers
-            spare[len(layers) :] = group
-            before = f[SCORE]
-            if not reshape(p, rng):
-                continue
-            load(o, q, f, q[R_INDEX], q[B_INDEX], stages)
-            costed += 1
-            moved = accepted(rng, f[SCORE] - before, heat[0]) or keep(f, record, f)
-            if not moved:
-                layers[:] = spare[: len(layers)]
-                group[:] = spare[len(layers) :]
-                load(o, q, f, q[R_INDEX], q[B_INDEX], stages)
-        elif u < structural + shifts:
+        if u < structural + switches[2]:
+            kept[: len(layers)] = layers
+            kept[len(layers) :] = group
+            if u < structural:
+                if not reshape(p, rng):
+                    continue
+                try_plan(o, q, f, group, result)
+                costed += 1
+                moved = accepted(rng, result[SCORE] - f[SCORE], heat[0]) or keep(f, record, result)
+                if not moved:
+                    layers[:] = kept[: len(layers)]
+                    group[:] = kept[len(layers) :]
+                else:
+                    load(o, q, f, q[R_INDEX], q[B_INDEX], stages)
+            else:
+                r_index, b, before = q[R_INDEX], q[B_INDEX], f[SCORE]
+                if not regrid(p, rng, at, grid):
+                    continue
+                load(o, q, f, grid[0], grid[1], grid[2])
+                costed += 1
+                moved = accepted(rng, f[SCORE] - before, heat[0]) or keep(f, record, f)
+                if not moved:
+                    layers[:] = kept[: len(layers)]
+                    group[:] = kept[len(layers) :]
+                    load(o, q, f, r_index, b, stages)
+                stages, slots = q[STAGES], q[SLOTS]
+                structural = min(switches[1], 6.0 / slots)
+                shifts = 0.0 if stages == 1 else (0.3 if slots < 16 else 0.1)
+        elif u < structural + switches[2] + shifts:
             a = below(rng, stages)
             z = (a + 1 + below(rng, stages - 1)) % stages
             size = 1 if uniform(rng) < 0.8 else 1 + below(rng, 3)
@@ -103,9 +123,12 @@ def anneal(p, spare, rng, record, heat, steps, switches):  # type: ignore[no-unt
             j = below(rng, gpus)
             if group[i] == group[j]:
                 continue
-            try_exchange(o, q, f, i, j, result)
             costed += 1
-            moved = accepted(rng, result[SCORE] - f[SCORE], heat[0]) or keep(f, record, result)
+            limit = f[SCORE] - heat[0] * np.log(uniform(rng))
+            if hopeless(o, q, f, i, j, limit):
+                continue
+            try_exchange(o, q, f, i, j, result)
+            moved = result[SCORE] <= limit or keep(f, record, result)
             if moved:
                 do_exchange(o, q, f, i, j)
                 heat[2] += 1

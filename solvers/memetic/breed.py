@@ -102,6 +102,8 @@ def breed(search):  # type: ignore[no-untyped-def]
     search.heat[1] = (settings.cold / start) ** (1.0 / steps)
     search.heat[2] = 0.0
     search.control[STEPS] = int(steps)
+    pool.effort[g] += int(steps)
+    search.rates[0] = settings.regrid if uniform(rng) < 0.5 else 0.0
     return costed
 
 
@@ -111,7 +113,7 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
     p, rng, settings = search.p, search.rng, search.settings
     costed = 0
     least = np.inf
-    kept = search.spare
+    kept = search.kept
     first = len(p.layers)
     tries = settings.tries if settings.construct and uniform(rng) < 0.8 else 1
     for _ in range(tries):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.compiled import inner
-from solvers.kernel.exchange import do_exchange, try_exchange
+from solvers.kernel.exchange import do_exchange, hopeless, try_exchange
 from solvers.kernel.packed import (
     B_INDEX,
     ENERGY_WEIGHT,
@@ -47,8 +47,10 @@ def descend(p, rng, record, limit, focused):  # type: ignore[no-untyped-def]
                     break
                 if group[i] == group[j]:
                     continue
-                try_exchange(o, q, f, i, j, result)
                 costed += 1
+                if hopeless(o, q, f, i, j, f[SCORE]):
+                    continue
+                try_exchange(o, q, f, i, j, result)
                 if better(result, f) or keep(f, record, result):
                     do_exchange(o, q, f, i, j)
                     improved = True

@@ -7,6 +7,7 @@ import numpy as np
 from solvers.compiled import inner
 from solvers.memetic.ordering import order_by
 from solvers.memetic.pool import promise_of
+from solvers.memetic.race import next_runner
 from solvers.memetic.randomness import below, uniform
 
 
@@ -19,6 +20,8 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
     p, pool, record, rng, settings = search.p, search.pool, search.record, search.rng, search.settings
     niches = len(pool.grids)
     single = record.held[2] == 0
+    if single and uniform(rng) < settings.race:
+        return next_runner(search)
     promise = np.empty(niches)
     open_niches = 0
     for g in range(niches):

@@ -28,7 +28,7 @@ class Starting:
 
 @dataclass(frozen=True)
 class Breeding:
-    """Where children come from; the rest, 0.3, are elites with slots, stages or pipelines emptied and refilled.
+    """Where children come from; the rest, 0.25, are elites with slots, stages or pipelines emptied and refilled.
 
     Attributes
     ----------
@@ -40,18 +40,21 @@ class Breeding:
         Members of a grid's niche. 10 did better than 6 for each of four seeds on a mixed pool of 64.
     optimism
         How much better a grid without any work is taken to be; fades with the square root of the visits.
+    race
+        Share of descendants whose grid is the next in the race; the others draw theirs.
     greed
         The k-th most promising grid is drawn with a chance of about 1 / k**greed.
     boredom
         How much worse a grid is taken to be for each descendant since its best plan got better.
     """
 
-    transplant: float = 0.2
-    crossover: float = 0.35
+    transplant: float = 0.3
+    crossover: float = 0.3
     fresh: float = 0.15
     layer_fit: bool = True
-    elites: int = 12
+    elites: int = 8
     optimism: float = 0.1
+    race: float = 0.3
     greed: float = 1.5
     boredom: float = 0.005
 
@@ -68,6 +71,8 @@ class Improving:
         Share of exchanges that start at the slowest pipeline or exchange.
     structural
         Most of the proposals that move columns, tails or segments; less on big grids, where they cost more.
+    regrid
+        Share of the proposals that add or drop a stage or change the micro-batch, in every second annealing.
     length, growth, longest
         Proposals per slot: `length * (1 + growth * visits of the niche)`, up to `longest`. Ten times the
         length was no better at equal evaluations: it leaves too few restarts.
@@ -80,13 +85,14 @@ class Improving:
 
     anneal: bool = True
     descent: bool = True
-    focus: float = 0.4
+    focus: float = 0.7
     structural: float = 0.2
+    regrid: float = 0.01
     length: float = 30.0
     growth: float = 0.2
-    longest: float = 4000.0
-    hot: float = 0.02
-    warm: float = 0.004
+    longest: float = 400.0
+    hot: float = 0.008
+    warm: float = 0.002
     cold: float = 1e-5
     guide: float = 0.05
 
@@ -101,12 +107,14 @@ class Settings(NamedTuple):
     fresh: float
     layer_fit: bool
     optimism: float
+    race: float
     greed: float
     boredom: float
     anneal: bool
     descent: bool
     focus: float
     structural: float
+    regrid: float
     length: float
     growth: float
     longest: float
@@ -118,7 +126,7 @@ class Settings(NamedTuple):
 
 ALLOWED = {
     **dict.fromkeys(["tries", "elites", "default_evaluations", "front_capacity"], (1, inf)),
-    **dict.fromkeys(["transplant", "crossover", "fresh", "focus", "structural", "optimism"], (0, 1)),
+    **dict.fromkeys(["transplant", "crossover", "fresh", "focus", "structural", "regrid", "optimism", "race"], (0, 1)),
     **dict.fromkeys(["length", "growth", "guide"], (0, inf)),
     "longest": (1, inf),
     "greed": (0, 10),

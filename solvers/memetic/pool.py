@@ -21,8 +21,10 @@ class Pool(NamedTuple):
     """Niches g, one a grid, with up to e members each."""
 
     grids: Ints  # [g, 3] position of R, position of mb, S
+    at: Ints  # [r, b, S] which grid that is, -1 if none
     size: Ints  # [g] members
     visits: Ints  # [g] descendants made
+    effort: Ints  # [g] proposals made
     stale: Ints  # [g] descendants since the best member got better
     bound: Floats  # [g] no plan of the grid is below this value
     groups: Small  # [g, e, n] placement, slot r * S + s
@@ -34,10 +36,14 @@ class Pool(NamedTuple):
 def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
     """An empty population over the given grids."""
     niches = len(grids)
+    at = np.full((len(tables.replicas), len(tables.micro_batches), tables.layers + 1), -1, dtype=np.int64)
+    at[tuple(grids.T)] = np.arange(niches)
     return Pool(
         grids=grids,
+        at=at,
         size=np.zeros(niches, dtype=np.int64),
         visits=np.zeros(niches, dtype=np.int64),
+        effort=np.zeros(niches, dtype=np.int64),
         stale=np.zeros(niches, dtype=np.int64),
         bound=np.full(niches, -np.inf),
         groups=np.zeros((niches, elites, tables.gpus), dtype=np.int16),

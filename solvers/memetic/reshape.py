@@ -65,16 +65,23 @@ def refit(p, stages):  # type: ignore[no-untyped-def]
 
 @inner
 def refill_column(p, rng, s, replicas, stages):  # type: ignore[no-untyped-def]
-    """Hand the GPUs of stage s to the unused and take ones near a random unused GPU; False if there is none."""
+    """Hand the GPUs of stage s to the unused and take unused ones near each other; False if there is none."""
     group, slots = p.group, replicas * stages
     if len(group) == slots:
         return False
-    first = slots + below(rng, len(group) - slots)
-    c = p.place[group[first]]
-    free = slots
-    for r in range(replicas):
-        if free == len(group):
-            break
+    for r in range(gather_unused(p, rng, replicas, slots)):
+        slot = r * stages + s
+        group[slot], group[slots + r] = group[slots + r], group[slot]
+    return True
+
+
+@inner
+def gather_unused(p, rng, wanted, slots):  # type: ignore[no-untyped-def]
+    """Bring fast unused GPUs near a random one to the front of the unused ones; how many, at most `wanted`."""
+    group = p.group
+    c = p.place[group[slots + below(rng, len(group) - slots)]]
+    count = min(wanted, len(group) - slots)
+    for free in range(slots, slots + count):
         least = np.inf
         chosen = free
         for i in range(free, len(group)):
@@ -85,10 +92,7 @@ def refill_column(p, rng, s, replicas, stages):  # type: ignore[no-untyped-def]
                 least = seconds
                 chosen = i
         group[chosen], group[free] = group[free], group[chosen]
-        slot = r * stages + s
-        group[slot], group[free] = group[free], group[slot]
-        free += 1
-    return True
+    return count
 
 
 @inner

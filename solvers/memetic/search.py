@@ -10,7 +10,7 @@ from typing import NamedTuple
 from instances.tables import Floats, Ints
 from solvers.compiled import compiled, inner
 from solvers.kernel.full import cap_excess
-from solvers.kernel.packed import ENERGY, EXCESS, PENALTY, TIME, Packed
+from solvers.kernel.packed import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
 from solvers.memetic.breed import CURSOR, NICHE, PASS, STEPS, breed
@@ -19,6 +19,7 @@ from solvers.memetic.descent import descend
 from solvers.memetic.given import Given
 from solvers.memetic.parameters import Settings
 from solvers.memetic.pool import Pool, admit, best_member
+from solvers.memetic.race import Race
 from solvers.memetic.randomness import Words
 from solvers.memetic.record import Record, offer
 
@@ -27,13 +28,15 @@ class Search(NamedTuple):
     """All there is to a run; everything but `settings` is changed in place."""
 
     p: Packed
-    spare: Ints  # [L + n] scratch
+    kept: Ints  # [L + n] scratch for a split and a placement
     pool: Pool
+    race: Race
     given: Given
     record: Record
     rng: Words
     control: Ints  # [4]
     heat: Floats  # [3] see `anneal`
+    rates: Floats  # [1] share of moves to other grids in this descendant
     settings: Settings
 
 
@@ -56,12 +59,13 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
             break
         costed += anneal(
             search.p,
-            search.spare,
+            search.kept,
+            search.pool.at,
             search.rng,
             search.record,
             search.heat,
             steps,
-            (settings.focus, settings.structural),
+            (settings.focus, settings.structural, search.rates[0]),
         )
         control[STEPS] -= steps
         if control[STEPS] <= 0:
@@ -110,7 +114,8 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     """Walk to a local optimum and take the plan into the population; returns the plans costed."""
     costed = 0
     search.p.goal[PENALTY] = 300.0
-    g = search.control[NICHE]
+    q = search.p.q
+    g = search.control[NICHE] = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
     r_index, b, stages = search.pool.grids[g]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numba
 
-from solvers.kernel import exchange, full, shift, state
+from solvers.kernel import exchange, full, other_plan, shift, state
 
 _jit = numba.njit
 
@@ -30,6 +30,16 @@ def violation(o, q, f, r_index, b, stages, layers, group):
 @_jit
 def try_exchange(o, q, f, i, j, result):
     exchange.try_exchange(o, q, f, i, j, result)
+
+
+@_jit
+def hopeless(o, q, f, i, j, limit):
+    return exchange.hopeless(o, q, f, i, j, limit)
+
+
+@_jit
+def try_plan(o, q, f, group, result):
+    other_plan.try_plan(o, q, f, group, result)
 
 
 @_jit

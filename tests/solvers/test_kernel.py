@@ -12,7 +12,7 @@ from instances.plan import Plan
 from instances.seeds import stream
 from instances.tables import Tables
 from instances.violations import violations
-from solvers.kernel.packed import ENERGY, EXCESS, TIME, Packed, pack
+from solvers.kernel.packed import ENERGY, EXCESS, SCORE, TIME, Packed, pack
 from tests.random_instances import random_instance
 from tests.random_plans import random_plan, roomy
 
@@ -27,6 +27,7 @@ class Bench:
         from tests.solvers.kernel_calls import load
 
         self.instance = instance
+        self.hopeless = 0
         self.tables = Tables.of(instance)
         self.packed: Packed = pack(self.tables, Goal(time_weight=1.0))
         self.draw = stream("kernel moves", instance.name, seed)
@@ -52,7 +53,7 @@ class Bench:
 
     def move(self) -> bool:
         """A random move, tried and made; False if the draw was none. What was tried must be what came."""
-        from tests.solvers.kernel_calls import do_exchange, do_shift, try_exchange, try_shift
+        from tests.solvers.kernel_calls import do_exchange, do_shift, hopeless, try_exchange, try_shift
 
         result = np.zeros(5)
         before = self.packed.q.copy(), self.packed.f.copy()
@@ -74,9 +75,38 @@ class Bench:
             try_exchange(*self.packed[:3], i, j, result)
             assert np.array_equal(before[0], self.packed.q)
             assert np.array_equal(before[1], self.packed.f)
+            assert not hopeless(*self.packed[:3], i, j, result[SCORE] * (1 + CLOSE))
+            self.hopeless += bool(hopeless(*self.packed[:3], i, j, 0.0))
             do_exchange(*self.packed[:3], i, j)
         np.testing.assert_allclose(result, self.packed.result, rtol=CLOSE, atol=1e-12)
         return True
+
+    def jump(self) -> None:
+        """Some pipelines and columns change place, some GPUs and layers with them; what was tried must be what came."""
+        from tests.solvers.kernel_calls import load, try_plan
+
+        layers, group = self.packed.layers[: self.stages], self.packed.group
+        placed = group[: self.replicas * self.stages].reshape(self.replicas, self.stages)
+        columns = np.arange(self.stages)
+        for _ in range(self.below(3)):
+            a, z = self.below(self.stages), self.below(self.stages)
+            columns[[a, z]] = columns[[z, a]]
+        placed[:] = placed[:, columns]
+        layers[:] = layers[columns]
+        if self.draw.random() < 0.5:
+            r = self.below(self.replicas)
+            placed[r] = placed[r][::-1].copy()
+        for _ in range(self.below(3)):
+            i, j = self.below(len(group)), self.below(len(group))
+            group[[i, j]] = group[[j, i]]
+            a, z = self.below(self.stages), self.below(self.stages)
+            if layers[a] > 1:
+                layers[a] -= 1
+                layers[z] += 1
+        result = np.zeros(5)
+        try_plan(*self.packed[:3], group, result)
+        load(*self.packed[:3], *self.grid)
+        np.testing.assert_allclose(result, self.packed.result, rtol=CLOSE, atol=1e-12)
 
     def compare(self) -> None:
         """The state and the evaluation from scratch against the referee."""
@@ -107,6 +137,9 @@ def check(seed: int, moves: int, room: bool) -> None:
     for _ in range(moves):
         if bench.move():
             bench.compare()
+    for _ in range(moves // 5):
+        bench.jump()
+        bench.compare()
 
 
 @pytest.mark.parametrize("room", [True, False], ids=["with room", "with limits"])
@@ -126,6 +159,13 @@ def test_sums_kept_by_differences_stay_right_over_many_moves() -> None:
     for _ in range(4000):
         bench.move()
     bench.compare()
+
+
+def test_an_exchange_that_cannot_be_quick_is_known_without_costing_it() -> None:
+    bench = Bench(roomy(random_instance(3, gpus=6)), 5)
+    for _ in range(200):
+        bench.move()
+    assert bench.hopeless > 50  # with no time allowed, nearly all are; that none is wrong, `move` checks
 
 
 def test_places_join_groups_only_if_all_their_links_are_alike() -> None:

@@ -1,0 +1,61 @@
+"""Evaluation of a plan that differs a lot from the one in work, on the same grid; parts alike are not costed again."""
+
+from __future__ import annotations
+
+from solvers.compiled import inner
+from solvers.kernel.full import exchange_cost, kind_of, pipeline_cost, u
+from solvers.kernel.packed import B_INDEX, COUNT, FITS, REPLICAS, STAGES
+from solvers.kernel.state import exchange_from_ports, judge
+
+
+@inner
+def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
+    """Fill `result` for the split and placement that now lie in q, where all else is still about the plan before."""
+    replicas, stages = q[REPLICAS], q[STAGES]
+    slowest = pipelines = above = neighbours = 0.0
+    for r in range(replicas):
+        start = o.group + r * stages
+        seconds, busy, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
+        slowest = max(slowest, seconds)
+        pipelines += seconds
+        above += busy
+        neighbours += per_byte
+    exchange = exchanges = holders = idle = 0.0
+    over = 0
+    for s in range(stages):
+        held = q[u(o.layers + s)]
+        moved = False
+        for r in range(replicas):
+            slot = r * stages + s
+            k = q[u(o.group + slot)]
+            moved = moved or q[u(o.place + k)] != q[u(o.spot + slot)]
+            idle += f[u(o.rates + 3 * k + 1)]
+            over += max(0, held - q[u(q[FITS] + 4 * k + kind_of(s, stages))])
+        share = f[u(o.gradient + kind_of(s, stages) * (o.total + 1) + held)] / replicas
+        stage = o.stage + 3 * s
+        seconds, per_byte = f[stage], f[stage + 1]
+        if moved:
+            seconds, per_byte = exchange_cost(o, q, f, share, group, s, replicas, stages)
+        elif share != f[stage + 2]:
+            seconds = exchange_from_ports(o, q, f, s, share)
+        exchange = max(exchange, seconds)
+        exchanges += seconds
+        holders += per_byte * share
+    excess = float(over)
+    if o.sites > 0:
+        excess += power_excess(o, q, f, replicas * stages)
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
+
+
+@inner
+def power_excess(o, q, f, slots):  # type: ignore[no-untyped-def]
+    """Relative excess over the sites' power caps, summed."""
+    excess = 0.0
+    for site in range(o.sites):
+        draw = 0.0
+        for slot in range(slots):
+            k = q[u(o.group + slot)]
+            if q[u(o.site + k)] == site:
+                draw += f[u(o.rates + 3 * k + 2)]
+        excess += max(0.0, draw / f[o.caps + site] - 1.0)
+    return excess

@@ -1,0 +1,106 @@
+"""How the memetic search divides its work among grids, and how plans move from one to another."""
+
+# The bodies of compiled functions have no types, as in the search.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from instances.evaluate import evaluate
+from instances.objective import parse_objective
+from instances.plan import Plan
+from instances.violations import violations
+from solvers.base import Problem
+from solvers.memetic.grids import usable_grids
+from solvers.registry import make_solver
+from tests.random_instances import random_instance
+from tests.random_plans import roomy
+
+
+def search_of(seed: int, gpus: int) -> tuple[Any, Problem]:
+    from solvers.memetic.algorithm import Memetic, make_search
+
+    solver = make_solver("memetic", {})
+    assert isinstance(solver, Memetic)
+    problem = Problem(roomy(random_instance(seed, gpus=gpus)), parse_objective("time").goal(None))
+    return make_search(solver, problem, usable_grids(problem.tables), seed), problem
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None:
+    import numba
+
+    from solvers.memetic import regrid
+    from solvers.memetic.search import advance
+    from tests.solvers.kernel_calls import load
+
+    @numba.njit
+    def move(p, rng, at, grid):
+        return regrid.regrid(p, rng, at, grid)
+
+    search, problem = search_of(seed, 6)
+    tables = problem.tables
+    advance(search, 100, 100)
+    seen = set()
+    for _ in range(60):
+        p = search.p
+        before = p.q.copy()
+        grid = np.zeros(3, dtype=np.int64)
+        if not move(p, search.rng, search.pool.at, grid):
+            assert np.array_equal(before, p.q)
+            continue
+        r, b, stages = grid.tolist()
+        assert search.pool.at[r, b, stages] >= 0
+        replicas = tables.replicas[r]
+        assert p.layers[:stages].min() >= 1
+        assert p.layers[:stages].sum() == tables.layers
+        assert np.array_equal(np.bincount(p.group, minlength=len(tables.counts)), tables.counts)
+        groups = p.group[: replicas * stages].reshape(replicas, stages)
+        plan = Plan.from_groups(tables.micro_batches[b], p.layers[:stages], groups)
+        load(*p[:3], r, b, stages)
+        if not violations(problem.instance, plan):
+            assert p.result[0] == pytest.approx(evaluate(problem.instance, plan).time_s, rel=1e-9)
+            seen.add((r, b, stages))
+    assert len(seen) > 1
+
+
+def test_a_stage_put_in_can_be_taken_out_again() -> None:
+    import numba
+
+    from solvers.memetic import regrid
+
+    @numba.njit
+    def put_in(group, s, replicas, stages):
+        regrid.insert_column(group, s, replicas, stages)
+
+    @numba.njit
+    def take_out(group, s, replicas, stages):
+        regrid.remove_column(group, s, replicas, stages)
+
+    before = np.arange(14)
+    for s in range(4):
+        group = before.copy()
+        put_in(group, s, 3, 3)
+        placed = group[:12].reshape(3, 4)
+        assert placed[:, s].tolist() == [9, 10, 11]
+        assert np.delete(placed, s, axis=1).ravel().tolist() == list(range(9))
+        take_out(group, s, 3, 4)
+        assert np.array_equal(group, before)
+
+
+def test_the_race_gives_every_grid_its_share() -> None:
+    from solvers.memetic.race import FEWEST, FIRST, MEMBERS, TARGET
+    from solvers.memetic.search import advance
+
+    search, _ = search_of(2, 6)
+    advance(search, 600_000, 600_000)
+    state, effort = search.race.state, search.pool.effort
+    assert state[FIRST] >= 8 * FEWEST
+    assert effort.min() >= state[FIRST] // 2  # the rounds before this first one were run to their end
+    assert 1 <= state[MEMBERS] <= len(effort)
+    assert state[TARGET] >= state[FIRST]
+    assert effort.max() > 4 * effort.min()
