@@ -20,8 +20,6 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
     p, pool, record, rng, settings = search.p, search.pool, search.record, search.rng, search.settings
     niches = len(pool.grids)
     single = record.held[2] == 0
-    if single and uniform(rng) < settings.race:
-        return next_runner(search)
     promise = np.empty(niches)
     open_niches = 0
     for g in range(niches):
@@ -32,6 +30,8 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
             promise[g] = np.inf
         else:
             open_niches += 1
+    if single and open_niches > 0 and uniform(rng) < settings.race:
+        return next_runner(search)
     power = 1.0 - settings.greed if single else 0.0
     u = uniform(rng)
     if power == 0.0:

@@ -35,7 +35,10 @@ def new_race(niches: int) -> Race:
 
 @inner
 def next_runner(search):  # type: ignore[no-untyped-def]
-    """The best grid of the round that has not had its share of work; opens the next round if all have."""
+    """The best grid of the round that has not had its share of work; opens the next round if all have.
+
+    Some grid must be able to hold a better plan than the best.
+    """
     pool, order, state = search.pool, search.race.order, search.race.state
     while True:
         for i in range(state[MEMBERS]):

@@ -104,3 +104,12 @@ def test_the_race_gives_every_grid_its_share() -> None:
     assert 1 <= state[MEMBERS] <= len(effort)
     assert state[TARGET] >= state[FIRST]
     assert effort.max() > 4 * effort.min()
+
+
+def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
+    from solvers.memetic.search import advance
+
+    search, _ = search_of(2, 6)
+    advance(search, 100_000, 100_000)
+    search.pool.bound[:] = search.record.best[0]
+    assert advance(search, 20_000, 20_000) >= 20_000
