@@ -145,15 +145,21 @@ def violation(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-un
         kind = fits + kind_of(s, stages)
         for r in range(replicas):
             over += max(0, layers[s] - q[u(kind + 4 * group[u(r * stages + s)])])
+    return over, power_excess(o, q, f, group, replicas * stages)
+
+
+@inner
+def power_excess(o, q, f, group, slots):  # type: ignore[no-untyped-def]
+    """Relative excess over the sites' power caps, summed over sites."""
     excess = 0.0
     for site in range(o.sites):
         draw = 0.0
-        for slot in range(replicas * stages):
+        for slot in range(slots):
             k = group[u(slot)]
             if q[u(o.site + k)] == site:
                 draw += f[u(o.rates + 3 * k + 2)]
         excess += max(0.0, draw / f[o.caps + site] - 1.0)
-    return over, excess
+    return excess
 
 
 @inlined

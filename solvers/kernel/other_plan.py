@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solvers.compiled import inner
-from solvers.kernel.full import exchange_cost, kind_of, pipeline_cost, u
+from solvers.kernel.full import exchange_cost, kind_of, pipeline_cost, power_excess, u
 from solvers.kernel.packed import B_INDEX, COUNT, FITS, REPLICAS, STAGES
 from solvers.kernel.state import exchange_from_ports, judge
 
@@ -41,21 +41,5 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         exchange = max(exchange, seconds)
         exchanges += seconds
         holders += per_byte * share
-    excess = float(over)
-    if o.sites > 0:
-        excess += power_excess(o, q, f, replicas * stages)
+    excess = over + power_excess(o, q, f, group, replicas * stages)
     judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
-
-
-@inner
-def power_excess(o, q, f, slots):  # type: ignore[no-untyped-def]
-    """Relative excess over the sites' power caps, summed."""
-    excess = 0.0
-    for site in range(o.sites):
-        draw = 0.0
-        for slot in range(slots):
-            k = q[u(o.group + slot)]
-            if q[u(o.site + k)] == site:
-                draw += f[u(o.rates + 3 * k + 2)]
-        excess += max(0.0, draw / f[o.caps + site] - 1.0)
-    return excess

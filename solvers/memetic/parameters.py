@@ -37,7 +37,7 @@ class Breeding:
     layer_fit
         Whether splits are fitted to changed placements; without it they are inherited or random.
     elites
-        Members of a grid's niche; 1, 3 and 12 were no better than 8.
+        Members of a grid's niche; 1 and 3 were no better than 8.
     optimism
         How much better a grid without any work is taken to be; fades with the square root of the visits.
     race
