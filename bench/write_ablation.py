@@ -28,7 +28,7 @@ def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) ->
 
 
 def main(
-    seconds: Annotated[float, typer.Option(help="Budget of a run.", min=0.001)] = 1.5,
+    seconds: Annotated[float, typer.Option(help="Budget of a run.", min=0.001)] = 2.0,
     evaluations: Annotated[int | None, typer.Option(help="Budget of a run in evaluations, instead.", min=1)] = None,
     seeds: Annotated[int, typer.Option(help="Runs of each variant on each instance.", min=1)] = 10,
     out: Annotated[Path, typer.Option(help="The file.")] = FILE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from solvers.compiled import inlined, inner
 from solvers.kernel.full import pipeline_cost, u
+from solvers.kernel.guide import raised
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
@@ -147,13 +148,13 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
         seconds, per_byte = exchange_with(o, q, f, s, r, g)
         exchange = max(exchange, seconds)
         stage = o.stage + 3 * s
-        exchanges += seconds - f[stage]
+        exchanges += raised(seconds) - raised(f[stage])
         holders += (per_byte - f[stage + 1]) * f[stage + 2]
         if inside:
             seconds, per_byte = exchange_with(o, q, f, z, w, k)
             exchange = max(exchange, seconds)
             stage = o.stage + 3 * z
-            exchanges += seconds - f[stage]
+            exchanges += raised(seconds) - raised(f[stage])
             holders += (per_byte - f[stage + 1]) * f[stage + 2]
 
     q[o.group + i], q[o.group + j] = g, k
@@ -161,7 +162,7 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     start = o.group + r * stages
     seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
     slowest = max(seconds, largest_but(q, f, o.pipeline, TOP, r, w))
-    pipelines = f[SUM_PIPELINES] + seconds - f[row]
+    pipelines = f[SUM_PIPELINES] + raised(seconds) - raised(f[row])
     above = f[ABOVE] + busy - f[row + 1]
     neighbours = f[NEIGHBOURS] + per_byte - f[row + 2]
     if inside and w != r:
@@ -169,7 +170,7 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
         start = o.group + w * stages
         seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
-        pipelines += seconds - f[row]
+        pipelines += raised(seconds) - raised(f[row])
         above += busy - f[row + 1]
         neighbours += per_byte - f[row + 2]
     q[o.group + i], q[o.group + j] = k, g

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from solvers.compiled import inner
 from solvers.kernel.full import exchange_cost, kind_of, pipeline_cost, power_excess, u
+from solvers.kernel.guide import raised
 from solvers.kernel.packed import B_INDEX, COUNT, FITS, REPLICAS, STAGES
 from solvers.kernel.state import exchange_from_ports, judge
 
@@ -17,7 +18,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         start = o.group + r * stages
         seconds, busy, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
-        pipelines += seconds
+        pipelines += raised(seconds)
         above += busy
         neighbours += per_byte
     exchange = exchanges = holders = idle = 0.0
@@ -39,7 +40,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         elif share != f[stage + 2]:
             seconds = exchange_from_ports(o, q, f, s, share)
         exchange = max(exchange, seconds)
-        exchanges += seconds
+        exchanges += raised(seconds)
         holders += per_byte * share
     excess = over + power_excess(o, q, f, group, replicas * stages)
     judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)

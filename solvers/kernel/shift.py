@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from solvers.compiled import inlined, inner
 from solvers.kernel.full import kind_of, u
+from solvers.kernel.guide import raised
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
@@ -41,7 +42,7 @@ def over_change(o, q, s, before, after):  # type: ignore[no-untyped-def]
 
 @inlined
 def shifted_pipelines(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
-    """Largest and sum of T_r, and energy above idle per micro-batch, after `size` layers went from a to z."""
+    """Largest and raised sum of T_r, and energy above idle per micro-batch, after `size` layers went from a to z."""
     stages = q[STAGES]
     speed = o.speed + 4 * o.groups * q[B_INDEX]
     rounds = float(q[COUNT] - 1)
@@ -64,7 +65,7 @@ def shifted_pipelines(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
         less, more = new_x + new_y - x - y, new_v + new_w - v - w
         seconds = f[u(o.pipeline + 3 * r)] + less + more + rounds * (forward + backward)
         slowest = max(slowest, seconds)
-        pipelines += seconds
+        pipelines += raised(seconds)
         above += f[u(o.rates + 3 * k)] * less + f[u(o.rates + 3 * g)] * more
     return slowest, pipelines, f[ABOVE] + above
 
@@ -85,7 +86,7 @@ def try_shift(o, q, f, a, z, size, result):  # type: ignore[no-untyped-def]
             share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + held + change] / replicas
             seconds = exchange_from_ports(o, q, f, s, share)
             exchange = max(exchange, seconds)
-            exchanges += seconds - f[stage]
+            exchanges += raised(seconds) - raised(f[stage])
             holders += f[stage + 1] * (share - f[stage + 2])
     excess = over + f[POWER]
     idle, neighbours = f[IDLE], f[NEIGHBOURS]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from solvers.compiled import inlined, inner
 from solvers.kernel.full import cap_excess, goal_value, kind_of, pipeline_cost, u
+from solvers.kernel.guide import levelled, raised
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
@@ -68,7 +69,7 @@ def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbo
     slowest, exchange
         max T_r and max D_s.
     pipelines, exchanges
-        Sum of T_r and of D_s: the guide that tells plans of equal T apart.
+        Sums of T_r and of D_s, raised: the guide that tells plans of equal T apart.
     idle, above, neighbours, holders
         As the entries of f.
     excess
@@ -85,7 +86,7 @@ def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbo
     result[ENERGY] = energy
     result[EXCESS] = excess
     result[VALUE] = value
-    guide = f[GOAL + GUIDE] * (pipelines / replicas + exchanges / q[STAGES])
+    guide = f[GOAL + GUIDE] * (levelled(pipelines, replicas) + levelled(exchanges, q[STAGES]))
     guided = value + (f[GOAL + TIME_WEIGHT] + f[GOAL + ENERGY_WEIGHT] * idle) * guide
     result[SCORE] = guided * (1.0 + f[GOAL + PENALTY] * excess)
 
@@ -99,12 +100,12 @@ def conclude(o, q, f):  # type: ignore[no-untyped-def]
     above = neighbours = holders = pipelines = exchanges = 0.0
     for r in range(replicas):
         i = o.pipeline + 3 * r
-        pipelines += f[i]
+        pipelines += raised(f[i])
         above += f[i + 1]
         neighbours += f[i + 2]
     for s in range(stages):
         i = o.stage + 3 * s
-        exchanges += f[i]
+        exchanges += raised(f[i])
         holders += f[i + 1] * f[i + 2]
     f[ABOVE], f[NEIGHBOURS], f[HOLDERS] = above, neighbours, holders
     f[SUM_PIPELINES], f[SUM_EXCHANGES] = pipelines, exchanges

@@ -80,7 +80,7 @@ class Improving:
         First temperature of new plans and of descendants, and last one, as shares of the score; the first is
         multiplied by a random factor from 1/4 to 4.
     guide
-        Weight of the mean of T_r and of D_s beside their maxima: tells plans of equal time apart.
+        Most of the weight of `kernel.guide` beside the maxima of T_r and D_s: tells plans of equal time apart.
     """
 
     anneal: bool = True
@@ -94,7 +94,7 @@ class Improving:
     hot: float = 0.008
     warm: float = 0.002
     cold: float = 1e-5
-    guide: float = 0.05
+    guide: float = 0.2
 
 
 class Settings(NamedTuple):
