@@ -96,7 +96,7 @@ def breed(search):  # type: ignore[no-untyped-def]
     length = settings.length * slots * (1.0 + settings.growth * pool.visits[g])
     length = min(length, settings.longest * slots)
     pool.visits[g] += 1
-    steps = max(1.0, length) if settings.anneal else 1.0
+    steps = max(1.0, length) if uniform(rng) < settings.anneal else 1.0
     start = hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
     search.heat[0] = start * p.result[SCORE]
     search.heat[1] = (settings.cold / start) ** (1.0 / steps)

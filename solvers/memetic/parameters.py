@@ -65,8 +65,10 @@ class Improving:
 
     Attributes
     ----------
-    anneal, descent
-        Whether each is done.
+    anneal
+        Share of plans that are annealed; the others only walk, which costs a fraction.
+    descent
+        Whether there is a walk.
     focus
         Share of exchanges that start at the slowest pipeline or exchange.
     structural
@@ -83,7 +85,7 @@ class Improving:
         Most of the weight of `kernel.guide` beside the maxima of T_r and D_s: tells plans of equal time apart.
     """
 
-    anneal: bool = True
+    anneal: float = 0.35
     descent: bool = True
     focus: float = 0.7
     structural: float = 0.2
@@ -110,7 +112,7 @@ class Settings(NamedTuple):
     race: float
     greed: float
     boredom: float
-    anneal: bool
+    anneal: float
     descent: bool
     focus: float
     structural: float
@@ -126,7 +128,9 @@ class Settings(NamedTuple):
 
 ALLOWED = {
     **dict.fromkeys(["tries", "elites", "default_evaluations", "front_capacity"], (1, inf)),
-    **dict.fromkeys(["transplant", "crossover", "fresh", "focus", "structural", "regrid", "optimism", "race"], (0, 1)),
+    **dict.fromkeys(
+        ["transplant", "crossover", "fresh", "anneal", "focus", "structural", "regrid", "optimism", "race"], (0, 1)
+    ),
     **dict.fromkeys(["length", "growth", "guide"], (0, inf)),
     "longest": (1, inf),
     "greed": (0, 10),

@@ -24,7 +24,7 @@ class Pool(NamedTuple):
     at: Ints  # [r, b, S] which grid that is, -1 if none
     size: Ints  # [g] members
     visits: Ints  # [g] descendants made
-    effort: Ints  # [g] proposals made
+    effort: Ints  # [g] plans costed
     stale: Ints  # [g] descendants since the best member got better
     bound: Floats  # [g] no plan of the grid is below this value
     groups: Small  # [g, e, n] placement, slot r * S + s

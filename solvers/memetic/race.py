@@ -15,14 +15,14 @@ from solvers.memetic.ordering import order_by
 from solvers.memetic.pool import promise_of
 
 MEMBERS, TARGET, FIRST = range(3)
-"""Entries of `Race.state`: grids in this round, proposals each of them shall have had, those of the first round."""
+"""Entries of `Race.state`: grids in this round, costed plans each of them shall have had, those of the first round."""
 FEWEST = 250
-"""Half the proposals of the very first round."""
+"""Half the plans of the very first round."""
 KEPT = 3
 
 
 class Race(NamedTuple):
-    """The best `state[MEMBERS]` grids, in order, run up to `state[TARGET]` proposals."""
+    """The best `state[MEMBERS]` grids, in order, run up to `state[TARGET]` plans costed."""
 
     order: Ints  # [g]
     state: Ints  # [3]

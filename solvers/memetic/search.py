@@ -121,6 +121,7 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     if search.settings.descent:
         most = 60 * len(search.p.group)
         costed = descend(search.p, search.rng, search.record, min(limit, most), True)
+        search.pool.effort[g] += costed
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)

@@ -55,7 +55,7 @@ def test_a_run_tells_the_referees_value_and_what_it_took() -> None:
 
 
 def test_runs_that_are_done_are_not_made_again() -> None:
-    few = (FULL, "anneal=false")
+    few = (FULL, "anneal=0")
     first = list(runs(TINY, 2, grounds=[SMALL], variants=few))
     assert [(run.variant, run.seed) for run in first] == [(variant, seed) for seed in range(2) for variant in few]
     done = frozenset(run.key for run in first[:3])
@@ -127,11 +127,11 @@ def test_the_summary_has_a_row_per_variant_in_the_order_of_their_table(tmp_path:
         replace(RUN, instance=name, hash=name, seed=seed, variant=variant, value=10 + seed / 100 + extra)
         for name in ("one", "two")
         for seed in range(10)
-        for variant, extra in (("focus=0", 1.0045 if name == "one" else 0.0), (FULL, 0.0), ("anneal=false", 0.0))
+        for variant, extra in (("focus=0", 1.0045 if name == "one" else 0.0), (FULL, 0.0), ("anneal=0", 0.0))
     ]
     write_runs(tmp_path / "x.csv", [*rows, replace(rows[2], seed=10, value=None)])
     lines = ablation_table(tmp_path / "x.csv").splitlines()
-    assert [line.split("|")[1].strip() for line in lines[2:4]] == ["`anneal=false`", "`focus=0`"]
+    assert [line.split("|")[1].strip() for line in lines[2:4]] == ["`anneal=0`", "`focus=0`"]
     assert [cell.strip() for cell in lines[3].split("|")[3:-1]] == ["+5.00 %", "+10.00 %", "1", "0", "0"]
     assert [cell.strip() for cell in lines[2].split("|")[3:-1]] == ["0 %", "0 %", "0", "0", "1"]
     assert "2 instances, 11 seeds, 300 evaluations a run" in lines[-1]

@@ -44,7 +44,7 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 
     search, problem = search_of(seed, 6)
     tables = problem.tables
-    advance(search, 100, 100)
+    advance(search, 1000, 1000)  # a plan in work that memory allows
     seen = set()
     for _ in range(60):
         p = search.p
