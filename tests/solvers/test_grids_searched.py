@@ -44,7 +44,7 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 
     search, problem = search_of(seed, 6)
     tables = problem.tables
-    advance(search, 1000, 1000)  # a plan in work that memory allows
+    advance(search, 100, 100)
     seen = set()
     for _ in range(60):
         p = search.p
@@ -52,6 +52,7 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
         grid = np.zeros(3, dtype=np.int64)
         if not move(p, search.rng, search.pool.at, grid):
             assert np.array_equal(before, p.q)
+            advance(search, 100, 100)  # some grids have no neighbour
             continue
         r, b, stages = grid.tolist()
         assert search.pool.at[r, b, stages] >= 0
