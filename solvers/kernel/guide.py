@@ -1,7 +1,7 @@
 """The guide: what pipelines and exchanges that are not the slowest weigh in a score.
 
-T sees only the slowest of each, so most moves would leave it as it is. The guide is the mean of the fourth powers'
-root: nearly slow ones count, fast ones hardly, and balanced plans are preferred to those of equal mean.
+T sees only the slowest of each, so most moves would leave it as it is. The guide is the fourth root of the mean
+of fourth powers: nearly slow ones count, fast ones hardly, and of plans with equal means the balanced one is better.
 """
 
 from __future__ import annotations

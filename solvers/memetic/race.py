@@ -17,7 +17,7 @@ from solvers.memetic.pool import promise_of
 MEMBERS, TARGET, FIRST = range(3)
 """Entries of `Race.state`: grids in this round, costed plans each of them shall have had, those of the first round."""
 FEWEST = 250
-"""Half the plans of the very first round."""
+"""Half the plans that each grid costs in the very first round."""
 KEPT = 3
 
 
