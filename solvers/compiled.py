@@ -64,11 +64,13 @@ def source_digest(path: Path, root: Path) -> str:
     """Return a short digest of everything that the compiled code of one file may come from.
 
     numba renews a cached function when its own file changes, but not when a function that it calls or
-    a constant that it has frozen does, in another file. A folder of its own for each state of the
-    sources closes that gap.
+    a constant that it has frozen does, in another file; and it cannot read what it kept at all once a module
+    is gone that had defined a type of an argument. A folder of its own for each state of the sources closes
+    both gaps. Types of arguments come from the file's own package or from what that imports.
     """
-    digest = hashlib.sha256()
-    for source in sorted(sources_used(path, root)):
+    digest = hashlib.sha256(path.relative_to(root).as_posix().encode())
+    used = set[Path]().union(*(sources_used(file, root) for file in path.parent.glob("*.py")))
+    for source in sorted(used):
         digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

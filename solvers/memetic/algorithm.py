@@ -110,7 +110,6 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
     from solvers.kernel.packed import pack
     from solvers.memetic.given import give
     from solvers.memetic.pool import new_pool
-    from solvers.memetic.race import new_race
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.record import new_record
     from solvers.memetic.search import Search
@@ -121,7 +120,6 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
         p=packed,
         kept=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
         pool=new_pool(tables, grids, options.elites),
-        race=new_race(len(grids)),
         given=give(tables, grids, None, ()),
         record=new_record(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),

@@ -44,7 +44,6 @@ def breed(search):  # type: ignore[no-untyped-def]
     slots = replicas * stages
     total = p.gradient.shape[1] - 1
     costed = 1
-    hot = settings.hot
     crossed = settings.transplant + settings.crossover
     renewed = crossed + settings.fresh
     fit = settings.layer_fit
@@ -52,7 +51,6 @@ def breed(search):  # type: ignore[no-untyped-def]
         costed += best_chain(search, r_index, b, stages)
         fit = False
     else:
-        hot = settings.warm
         left = p.counts.copy()
         own = below(rng, pool.size[origin])
         if uniform(rng) < 0.5:
@@ -93,16 +91,13 @@ def breed(search):  # type: ignore[no-untyped-def]
         costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)
 
-    length = settings.length * slots * (1.0 + settings.growth * pool.visits[g])
-    length = min(length, settings.longest * slots)
     pool.visits[g] += 1
-    steps = max(1.0, length) if uniform(rng) < settings.anneal else 1.0
-    start = hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
+    steps = max(1.0, settings.length * slots) if uniform(rng) < settings.anneal else 1.0
+    start = settings.hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
     search.heat[0] = start * p.result[SCORE]
     search.heat[1] = (settings.cold / start) ** (1.0 / steps)
     search.heat[2] = 0.0
     search.control[STEPS] = int(steps)
-    pool.effort[g] += int(steps)
     search.rates[0] = settings.regrid if uniform(rng) < 0.5 else 0.0
     return costed
 

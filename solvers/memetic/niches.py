@@ -7,7 +7,6 @@ import numpy as np
 from solvers.compiled import inner
 from solvers.memetic.ordering import order_by
 from solvers.memetic.pool import promise_of
-from solvers.memetic.race import next_runner
 from solvers.memetic.randomness import below, uniform
 
 
@@ -23,15 +22,13 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
     promise = np.empty(niches)
     open_niches = 0
     for g in range(niches):
-        promise[g] = promise_of(p, pool, g, settings.optimism)
+        promise[g] = promise_of(p, pool, g)
         if single:
             promise[g] *= 1.0 + settings.boredom * pool.stale[g]
         if pool.bound[g] >= record.best[0]:
             promise[g] = np.inf
         else:
             open_niches += 1
-    if single and open_niches > 0 and uniform(rng) < settings.race:
-        return next_runner(search)
     power = 1.0 - settings.greed if single else 0.0
     u = uniform(rng)
     if power == 0.0:

@@ -38,10 +38,6 @@ class Breeding:
         Whether splits are fitted to changed placements; without it they are inherited or random.
     elites
         Members of a grid's niche; 1 and 3 were no better than 8.
-    optimism
-        How much better a grid without any work is taken to be; fades with the square root of the visits.
-    race
-        Share of descendants whose grid is the next in the race; the others draw theirs.
     greed
         The k-th most promising grid is drawn with a chance of about 1 / k**greed.
     boredom
@@ -53,8 +49,6 @@ class Breeding:
     fresh: float = 0.15
     layer_fit: bool = True
     elites: int = 8
-    optimism: float = 0.1
-    race: float = 0.3
     greed: float = 1.5
     boredom: float = 0.005
 
@@ -75,12 +69,10 @@ class Improving:
         Most of the proposals that move columns, tails or segments; less on big grids, where they cost more.
     regrid
         Share of the proposals that add or drop a stage or change the micro-batch, in every second annealing.
-    length, growth, longest
-        Proposals per slot: `length * (1 + growth * visits of the niche)`, up to `longest`. Ten times the
-        length was no better at equal evaluations: it leaves too few restarts.
-    hot, warm, cold
-        First temperature of new plans and of descendants, and last one, as shares of the score; the first is
-        multiplied by a random factor from 1/4 to 4.
+    length
+        Proposals per slot; twice or three times as many were no better in equal time: they leave too few restarts.
+    hot, cold
+        First and last temperature as shares of the score; the first is multiplied by a random factor from 1/4 to 4.
     guide
         Most of the weight of `kernel.guide` beside the maxima of T_r and D_s: tells plans of equal time apart.
     """
@@ -91,10 +83,7 @@ class Improving:
     structural: float = 0.2
     regrid: float = 0.01
     length: float = 30.0
-    growth: float = 0.2
-    longest: float = 400.0
     hot: float = 0.008
-    warm: float = 0.002
     cold: float = 1e-5
     guide: float = 0.2
 
@@ -108,8 +97,6 @@ class Settings(NamedTuple):
     crossover: float
     fresh: float
     layer_fit: bool
-    optimism: float
-    race: float
     greed: float
     boredom: float
     anneal: float
@@ -118,24 +105,18 @@ class Settings(NamedTuple):
     structural: float
     regrid: float
     length: float
-    growth: float
-    longest: float
     hot: float
-    warm: float
     cold: float
     guide: float
 
 
 ALLOWED = {
     **dict.fromkeys(["tries", "elites", "default_evaluations", "front_capacity"], (1, inf)),
-    **dict.fromkeys(
-        ["transplant", "crossover", "fresh", "anneal", "focus", "structural", "regrid", "optimism", "race"], (0, 1)
-    ),
-    **dict.fromkeys(["length", "growth", "guide"], (0, inf)),
-    "longest": (1, inf),
+    **dict.fromkeys(["transplant", "crossover", "fresh", "anneal", "focus", "structural", "regrid"], (0, 1)),
+    **dict.fromkeys(["length", "guide"], (0, inf)),
     "greed": (0, 10),
     "boredom": (0, 10),
-    **dict.fromkeys(["hot", "warm", "cold"], (1e-12, 1e12)),
+    **dict.fromkeys(["hot", "cold"], (1e-12, 1e12)),
 }
 """Least and most of each option that is a number."""
 

@@ -24,7 +24,6 @@ class Pool(NamedTuple):
     at: Ints  # [r, b, S] which grid that is, -1 if none
     size: Ints  # [g] members
     visits: Ints  # [g] descendants made
-    effort: Ints  # [g] plans costed
     stale: Ints  # [g] descendants since the best member got better
     bound: Floats  # [g] no plan of the grid is below this value
     groups: Small  # [g, e, n] placement, slot r * S + s
@@ -43,7 +42,6 @@ def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
         at=at,
         size=np.zeros(niches, dtype=np.int64),
         visits=np.zeros(niches, dtype=np.int64),
-        effort=np.zeros(niches, dtype=np.int64),
         stale=np.zeros(niches, dtype=np.int64),
         bound=np.full(niches, -np.inf),
         groups=np.zeros((niches, elites, tables.gpus), dtype=np.int16),
@@ -103,19 +101,18 @@ def best_member(p, pool, g):  # type: ignore[no-untyped-def]
 
 
 @inner
-def promise_of(p, pool, g, optimism):  # type: ignore[no-untyped-def]
+def promise_of(p, pool, g):  # type: ignore[no-untyped-def]
     """What the best member of a niche may become, as a value; inf if it is empty.
 
-    The less work went into a niche, the more is expected of it and the less its violations count.
+    The less work went into a niche, the less its violations count.
     """
     member, merit = best_member(p, pool, g)
     if member < 0:
         return np.inf
-    visits = pool.visits[g]
     value = p.goal[0] * pool.merit[g, member, 0] + p.goal[1] * pool.merit[g, member, 1]
     if merit > value:
-        merit = min(merit, value * (1.0 + 0.1 * visits))
-    return merit * (1.0 - optimism / np.sqrt(1.0 + visits))
+        merit = min(merit, value * (1.0 + 0.1 * pool.visits[g]))
+    return merit
 
 
 @inner

@@ -19,7 +19,6 @@ from solvers.memetic.descent import descend
 from solvers.memetic.given import Given
 from solvers.memetic.parameters import Settings
 from solvers.memetic.pool import Pool, admit, best_member
-from solvers.memetic.race import Race
 from solvers.memetic.randomness import Words
 from solvers.memetic.record import Record, offer
 
@@ -30,7 +29,6 @@ class Search(NamedTuple):
     p: Packed
     kept: Ints  # [L + n] scratch for a split and a placement
     pool: Pool
-    race: Race
     given: Given
     record: Record
     rng: Words
@@ -121,7 +119,6 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     if search.settings.descent:
         most = 60 * len(search.p.group)
         costed = descend(search.p, search.rng, search.record, min(limit, most), True)
-        search.pool.effort[g] += costed
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)

@@ -72,3 +72,20 @@ def test_the_digest_follows_what_a_file_uses_and_nothing_else(tmp_path: Path) ->
     assert digest() == before
     (kernel / "constants.py").write_text("NOISE = 1e-8")
     assert digest() != before
+
+
+def test_the_digest_follows_the_modules_that_types_of_arguments_come_from(tmp_path: Path) -> None:
+    """What numba kept names the classes of arguments; a cache of the time before a module was removed is not read."""
+    package = tmp_path / "solvers" / "search"
+    package.mkdir(parents=True)
+    (package / "goals.py").write_text("import numba\n")
+    (package / "loop.py").write_text("from solvers.race import Race\n")
+    (tmp_path / "solvers" / "race.py").write_text("class Race: ...")
+
+    def digest() -> str:
+        module.source_digest.cache_clear()
+        return module.source_digest(package / "goals.py", tmp_path)
+
+    before = digest()
+    (tmp_path / "solvers" / "race.py").unlink()
+    assert digest() != before

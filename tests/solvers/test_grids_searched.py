@@ -93,18 +93,12 @@ def test_a_stage_put_in_can_be_taken_out_again() -> None:
         assert np.array_equal(group, before)
 
 
-def test_the_race_gives_every_grid_its_share() -> None:
-    from solvers.memetic.race import FEWEST, FIRST, MEMBERS, TARGET
+def test_no_grid_is_forgotten() -> None:
     from solvers.memetic.search import advance
 
     search, _ = search_of(2, 6)
     advance(search, 600_000, 600_000)
-    state, effort = search.race.state, search.pool.effort
-    assert state[FIRST] >= 8 * FEWEST
-    assert effort.min() >= state[FIRST] // 2  # the rounds before this first one were run to their end
-    assert 1 <= state[MEMBERS] <= len(effort)
-    assert state[TARGET] >= state[FIRST]
-    assert effort.max() > 4 * effort.min()
+    assert search.pool.visits.min() > search.pool.visits.max() / 10
 
 
 def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
