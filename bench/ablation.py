@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from bench.judge import judge
 from bench.suite import entries_of, read_suite
@@ -21,14 +21,14 @@ FULL = "full"
 VARIANTS = {
     FULL: "nothing",
     "by_hand=false": "plans as by hand in the population from the start",
-    "construct=false": "constructed plans; new ones are random",
+    "construct=false": "constructions; new plans are random",
     "tries=1": "the choice among constructions",
     "greed=1": "the sharper choice among grids",
     "boredom=0": "leaving grids that do not improve",
     "transplant=0": "plans brought over from neighbouring grids",
     "crossover=0": "children of two plans",
-    "fresh=0": "constructions after the start",
-    "layer_fit=false": "splits fitted to placements",
+    "fresh=0": "new plans, four of five constructed",
+    "layer_fit=false": "splits fitted to placements of children",
     "elites=1": "populations; one plan a grid",
     "anneal=0": "annealing",
     "focus=0": "moves that start at a bottleneck",
@@ -37,7 +37,7 @@ VARIANTS = {
     "guide=0": "the guide beside maxima in the score",
     "descent=false": "the walk to a local optimum",
 }
-"""By options of the solver, separated by blanks: what is off."""
+"""By options of the solver, separated by blanks: what is off. A share set to 0 goes to disturbed elites."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,17 @@ GROUNDS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One line of the results. `value` is the referee's, None without a plan; `seconds` leave out compilation."""
+    """One line of the results.
+
+    Attributes
+    ----------
+    sources
+        Digest of the solver's code: runs of different ones cannot be compared.
+    value
+        The referee's, None without a plan.
+    seconds
+        Without compilation.
+    """
 
     instance: str
     hash: str
@@ -87,6 +97,7 @@ class Run:
     variant: str
     seed: int
     budget: str
+    sources: str
     value: float | None
     evaluations: int
     seconds: float
@@ -109,6 +120,14 @@ class Limit:
             None if self.evaluations is None else f"{self.evaluations} evaluations",
         )
         return ", ".join(part for part in parts if part)
+
+
+@cache
+def sources() -> str:
+    """Digest of the code that the solver is made of."""
+    from solvers.compiled import ROOT, source_digest
+
+    return source_digest(ROOT / "solvers" / SOLVER / "search.py", ROOT)
 
 
 def runs(
@@ -140,6 +159,7 @@ def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
         variant=variant,
         seed=seed,
         budget=str(limit),
+        sources=sources(),
         value=judge(ground.problem, outcome).value,
         evaluations=outcome.evaluations,
         seconds=round(seconds, 3),

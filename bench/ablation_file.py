@@ -52,6 +52,7 @@ def _read(row: dict[str, str]) -> Run:
         variant=row["variant"],
         seed=int(row["seed"]),
         budget=row["budget"],
+        sources=row["sources"],
         value=float(row["value"]) if row["value"] else None,
         evaluations=int(row["evaluations"]),
         seconds=float(row["seconds"]),

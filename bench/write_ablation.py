@@ -8,17 +8,19 @@ from typing import Annotated
 
 import typer
 
-from bench.ablation import GROUNDS, VARIANTS, Limit, runs
+from bench.ablation import GROUNDS, VARIANTS, Limit, runs, sources
 from bench.ablation_file import FILE, append_run, read_runs, write_runs
 from instances.errors import InputError
 
 
 def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) -> None:
-    """Make what is missing in the file. InputError if it holds runs of another budget."""
+    """Make what is missing in the file. InputError if it holds runs of another budget or of another solver."""
     known = [] if fresh else read_runs(path)
     other = {run.budget for run in known} - {str(limit)}
     if other:
         raise InputError(f"{path}: holds runs of {other.pop()}, not of {limit}; --fresh starts anew")
+    if {run.sources for run in known} - {sources()}:
+        raise InputError(f"{path}: holds runs of a solver whose code was another; --fresh starts anew")
     write_runs(path, known)  # without a line that was cut short
     count = seeds * len(GROUNDS) * len(VARIANTS)
     done = frozenset(run.key for run in known)

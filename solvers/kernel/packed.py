@@ -24,7 +24,7 @@ TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
 """Entries of f and of every result: T, E, violation, the goal's value, the value that the search compares."""
 IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
 """Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
-sum of T_r, sum of D_s, layers that do not fit, relative excess of the power caps."""
+sums of T_r and of D_s raised by the guide, layers that do not fit, relative excess of the power caps."""
 GOAL = 16
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
 """Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to walk along a front."""
@@ -163,10 +163,13 @@ def pack(tables: Tables, goal: Goal) -> Packed:
 
 
 def goal_row(goal: Goal) -> list[float]:
-    """The goal as entries of f; half the referee's slack, so that rounding lets nothing through that it refuses."""
+    """The goal as entries of f, for a front time at first.
+
+    Caps with half the referee's slack, so that rounding lets nothing through that it refuses.
+    """
     cap = 1 + CAP_SLACK / 2
     return [
-        goal.time_weight,
+        1.0 if goal.front else goal.time_weight,
         goal.energy_weight,
         np.inf if goal.time_cap is None else goal.time_cap * cap,
         np.inf if goal.energy_cap is None else goal.energy_cap * cap,

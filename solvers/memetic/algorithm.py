@@ -98,9 +98,10 @@ class Memetic(Starting, Breeding, Improving):
             finds.collect(search.record)
             if not bounded and clock.evaluations >= BOUND_AFTER:
                 bounded = True
-                if clock.left is None or clock.left > BOUND_SECONDS * len(grids):
+                # With a limit on evaluations, the answer must not depend on the clock.
+                if most is not None or clock.left is None or clock.left > BOUND_SECONDS * len(grids):
                     search.pool.bound[:] = bounds_of(problem, grids)
-            if most is None:  # with a limit on evaluations, the trace must not depend on the clock
+            if most is None:  # the trace, too
                 pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
 
@@ -123,7 +124,7 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
         given=give(tables, grids, None, ()),
         record=new_record(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),
-        control=np.zeros(4, dtype=np.int64),
+        control=np.zeros(3, dtype=np.int64),
         heat=np.zeros(3),
         rates=np.zeros(1),
         settings=Settings(*(getattr(options, name) for name in Settings._fields)),

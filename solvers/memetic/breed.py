@@ -24,8 +24,8 @@ from solvers.memetic.niches import choose_neighbour, choose_niche
 from solvers.memetic.pool import best_member
 from solvers.memetic.randomness import below, uniform
 
-PASS, CURSOR, NICHE, STEPS = range(4)
-"""Entries of `Search.control`: starts made for each grid, grid whose turn is next, grid in work, proposals left."""
+PASS, CURSOR, STEPS = range(3)
+"""Entries of `Search.control`: kinds of starts done (uniform, given), how many of the next, proposals left."""
 
 
 @inner
@@ -38,7 +38,6 @@ def breed(search):  # type: ignore[no-untyped-def]
     brought = u < settings.transplant
     if brought:
         g = choose_neighbour(search, origin)
-    search.control[NICHE] = g
     r_index, b, stages = pool.grids[g]
     replicas = p.replicas[r_index]
     slots = replicas * stages
@@ -47,7 +46,7 @@ def breed(search):  # type: ignore[no-untyped-def]
     crossed = settings.transplant + settings.crossover
     renewed = crossed + settings.fresh
     fit = settings.layer_fit
-    if pool.size[origin] == 0 or (u >= crossed and u < renewed):
+    if crossed <= u < renewed:
         costed += best_chain(search, r_index, b, stages)
         fit = False
     else:
@@ -57,30 +56,28 @@ def breed(search):  # type: ignore[no-untyped-def]
             own, _ = best_member(p, pool, origin)
         if brought:
             rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
-            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_rows(rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
             inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
             fit = fit and (theirs != stages or uniform(rng) < 0.5)
         elif u < crossed:
             mate = g if uniform(rng) < 0.6 else choose_niche(search)
-            other = below(rng, max(1, pool.size[mate]))
-            if pool.size[mate] == 0:
-                mate, other = g, own
+            other = below(rng, pool.size[mate])
             rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
             if replicas > 1 and uniform(rng) < 0.5:
                 for slot in range(slots):
                     p.group[slot] = HOLE
-                inherit_columns(p, rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
-                inherit_columns(p, rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
+                inherit_columns(rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
+                inherit_columns(rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
             elif replicas > 1:
                 cut = 1 + below(rng, replicas - 1)
-                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
-                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
+                inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
+                inherit_rows(rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
             else:
                 cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, p.group, stages, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = fit and uniform(rng) < 0.5
         else:
-            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
+            inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = False
             if uniform(rng) < 0.75:
@@ -104,17 +101,17 @@ def breed(search):  # type: ignore[no-untyped-def]
 
 @inner
 def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
-    """The best of some constructed plans, now and then a random one; returns the plans costed."""
+    """The best of some constructed plans, one time in five a random one; returns the plans costed."""
     p, rng, settings = search.p, search.rng, search.settings
     costed = 0
     least = np.inf
     kept = search.kept
     first = len(p.layers)
-    tries = settings.tries if settings.construct and uniform(rng) < 0.8 else 1
-    for _ in range(tries):
-        if tries > 1 and uniform(rng) < 0.5:
+    constructed = settings.construct and uniform(rng) < 0.8
+    for _ in range(settings.tries if constructed else 1):
+        if constructed and uniform(rng) < 0.5:
             hand_placement(p, rng, r_index, b, stages, p.group)
-        elif tries > 1:
+        elif constructed:
             chain_placement(p, rng, r_index, b, stages, p.group)
         else:
             random_placement(p, rng, p.group)

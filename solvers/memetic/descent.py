@@ -1,4 +1,4 @@
-"""Steepest walk to a local optimum of both elementary moves, looking only where the goal can improve."""
+"""A walk to a local optimum of both elementary moves, looking only where the goal can improve."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from solvers.memetic.record import offer
 
 
 @inner
-def descend(p, rng, record, limit, focused):  # type: ignore[no-untyped-def]
+def descend(p, rng, record, limit):  # type: ignore[no-untyped-def]
     """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
     result = np.zeros(5)
     o, q, f = p.o, p.q, p.f
@@ -33,16 +33,28 @@ def descend(p, rng, record, limit, focused):  # type: ignore[no-untyped-def]
     stages, slots = q[STAGES], q[SLOTS]
     gpus = len(group)
     costed = 0
+    focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
     improved = True
     while improved and costed < limit:
         improved = False
+        for a in range(stages):
+            for z in range(stages):
+                if a == z or layers[a] < 2 or costed >= limit:
+                    continue
+                try_shift(o, q, f, a, z, 1, result)
+                costed += 1
+                if better(result, f) or keep(f, record, result):
+                    do_shift(o, q, f, a, z, 1)
+                    improved = True
+                    note(p, record)
         start = below(rng, slots)
         for step in range(slots):
             i = (start + step) % slots
-            if focused and not at_bottleneck(q, f, i):
+            everywhere = not focused or f[EXCESS] > 0.0
+            if not everywhere and not at_bottleneck(q, i):
                 continue
             # Each pair of used slots once; from a bottleneck all partners count.
-            for j in range(0 if focused else i + 1, gpus):
+            for j in range(i + 1 if everywhere else 0, gpus):
                 if costed >= limit:
                     break
                 if group[i] == group[j]:
@@ -53,16 +65,6 @@ def descend(p, rng, record, limit, focused):  # type: ignore[no-untyped-def]
                 try_exchange(o, q, f, i, j, result)
                 if better(result, f) or keep(f, record, result):
                     do_exchange(o, q, f, i, j)
-                    improved = True
-                    note(p, record)
-        for a in range(stages):
-            for z in range(stages):
-                if a == z or layers[a] < 2 or costed >= limit:
-                    continue
-                try_shift(o, q, f, a, z, 1, result)
-                costed += 1
-                if better(result, f) or keep(f, record, result):
-                    do_shift(o, q, f, a, z, 1)
                     improved = True
                     note(p, record)
     return costed
@@ -82,9 +84,7 @@ def note(p, record):  # type: ignore[no-untyped-def]
 
 
 @inner
-def at_bottleneck(q, f, slot):  # type: ignore[no-untyped-def]
+def at_bottleneck(q, slot):  # type: ignore[no-untyped-def]
     """Whether the slot is in the slowest pipeline or exchange; only there can an exchange improve pure time."""
-    if f[GOAL + ENERGY_WEIGHT] > 0.0 or f[EXCESS] > 0.0 or q[REPLICAS] == 1:
-        return True
     stages = q[STAGES]
     return slot // stages == q[TOP] or slot % stages == q[TOP + 3]

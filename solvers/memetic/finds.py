@@ -1,4 +1,4 @@
-"""What a run hands back: improvements as plans, judged by the referee, with the trace."""
+"""What a run hands back: improvements as plans, with the trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Finds:
-    """Collects from the compiled record between chunks; what it holds is feasible by the referee."""
+    """Collects from the compiled record between chunks; feasible by the kernel's sums or the referee's."""
 
     def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
         self.clock = clock

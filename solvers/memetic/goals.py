@@ -11,7 +11,7 @@ from solvers.memetic.randomness import below, uniform
 
 @inner
 def draw_goal(search):  # type: ignore[no-untyped-def]
-    """For a front: turn to a random stretch of it, by weights or by a cap that only a new point keeps."""
+    """For a front: turn to a random stretch of it, by weights or by a cap below the next point's time or energy."""
     p, rng, record = search.p, search.rng, search.record
     goal = p.goal
     goal[PENALTY] = (2.0, 10.0, 50.0, 300.0)[below(rng, 4)]

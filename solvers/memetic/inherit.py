@@ -29,7 +29,7 @@ def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
 
 
 @inner
-def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
+def inherit_rows(rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
     """Fill pipelines first..last-1 of the child from random pipelines of a parent, as far as GPUs are left."""
     source = np.empty(max(theirs, stages), dtype=np.int64)
     match_columns(rng, theirs, stages, source)
@@ -47,7 +47,7 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
 
 
 @inner
-def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
+def inherit_columns(rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
     """Fill each empty column, with some chance, from the parent's in that place, as far as GPUs are left."""
     source = np.empty(max(theirs, stages), dtype=np.int64)
     match_columns(rng, theirs, stages, source)

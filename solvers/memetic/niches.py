@@ -42,7 +42,7 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
 
 @inner
 def choose_neighbour(search, g):  # type: ignore[no-untyped-def]
-    """A random grid one step from g in replicas, depth or micro-batch; g itself if there is none."""
+    """A random grid a step from g in replicas, depth or micro-batch, or two but for the latter; g if there is none."""
     pool, record, rng = search.pool, search.record, search.rng
     grids = pool.grids
     chosen, found = g, 0

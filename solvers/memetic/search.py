@@ -13,7 +13,7 @@ from solvers.kernel.full import cap_excess
 from solvers.kernel.packed import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.anneal import anneal
-from solvers.memetic.breed import CURSOR, NICHE, PASS, STEPS, breed
+from solvers.memetic.breed import CURSOR, PASS, STEPS, breed
 from solvers.memetic.construct import append_unused, uniform_plan
 from solvers.memetic.descent import descend
 from solvers.memetic.given import Given
@@ -32,7 +32,7 @@ class Search(NamedTuple):
     given: Given
     record: Record
     rng: Words
-    control: Ints  # [4]
+    control: Ints  # [3] see `breed`
     heat: Floats  # [3] see `anneal`
     rates: Floats  # [1] share of moves to other grids in this descendant
     settings: Settings
@@ -113,12 +113,12 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     costed = 0
     search.p.goal[PENALTY] = 300.0
     q = search.p.q
-    g = search.control[NICHE] = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
+    g = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
     r_index, b, stages = search.pool.grids[g]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
-        costed = descend(search.p, search.rng, search.record, min(limit, most), True)
+        costed = descend(search.p, search.rng, search.record, min(limit, most))
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from bench import write_ablation as command
-from bench.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs
+from bench.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs, sources
 from bench.ablation_file import COLUMNS, append_run, read_runs, write_runs
-from bench.ablation_table import ablation_table, loss, verdict
+from bench.ablation_table import ablation_table, difference, loss, significant
 from instances.errors import InputError
 from solvers.registry import make_solver, solver_types
 
 SMALL = Ground("regression", "cloud-4gpus-seed0", "weighted:0.5")
 TINY = Limit(evaluations=300)
-RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", 1.0, 300, 0.1)
+RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", sources(), 1.0, 300, 0.1)
 
 
 def options(variant: str) -> dict[str, str]:
@@ -108,21 +108,33 @@ def fails_at(call: int):  # type: ignore[no-untyped-def]
     return make
 
 
-def test_the_loss_is_of_medians_and_leaves_out_runs_without_a_plan() -> None:
-    assert loss([3.0, 4.0, 90.0, inf], [2.0, 2.0]) == pytest.approx(1.0)
+def test_the_loss_is_of_geometric_means_and_leaves_out_runs_without_a_plan() -> None:
+    assert loss([2.0, 8.0, inf], [2.0, 2.0]) == pytest.approx(1.0)
     assert loss([inf], [2.0]) != loss([inf], [2.0])
 
 
 def test_worse_and_better_need_more_than_chance_and_rounding() -> None:
     low, high = [1.0 + 0.01 * i for i in range(10)], [1.05 + 0.01 * i for i in range(10)]
-    assert (verdict(high, low), verdict(low, high), verdict(low, low)) == (1, -1, 0)
-    assert verdict([inf] * 10, low) == 1
-    assert verdict([2.0] * 10, [2.0 + 1e-14] * 10) == 0
-    assert verdict([2.0], [1.0]) == 0
+    pairs = [(high, low), (low, high), (low, low), ([inf] * 10, low), ([2.0] * 10, [2.0 + 1e-14] * 10), ([2.0], [1.0])]
+    tests = {(str(i), ("a", "time")): difference(*pair) for i, pair in enumerate(pairs)}
+    assert list(significant(tests).values()) == [1, -1, 0, 1, 0, 0]
+
+
+def test_what_one_test_in_twenty_would_show_by_chance_is_not_significant_among_many() -> None:
+    one = {("a", ("a", "time")): (0.04, 1)}
+    assert set(significant(one).values()) == {1}
+    assert not any(significant(one | {(str(i), ("a", "time")): (0.5, 1) for i in range(20)}).values())
+
+
+def test_runs_of_another_solver_are_not_mixed_with_todays(tmp_path: Path) -> None:
+    write_runs(tmp_path / "x.csv", [replace(RUN, sources="0123456789abcdef")])
+    with pytest.raises(InputError, match="code was another"):
+        command.write_ablation(tmp_path / "x.csv", TINY, 1)
+    assert len(read_runs(tmp_path / "x.csv")) == 1
 
 
 def test_the_summary_has_a_row_per_variant_in_the_order_of_their_table(tmp_path: Path) -> None:
-    """focus=0 costs 10 % of the median on one of two instances, in all of ten seeds, so 5 % on average."""
+    """focus=0 costs 10 % on one of two instances, in all of ten seeds, so 5 % on average."""
     rows = [
         replace(RUN, instance=name, hash=name, seed=seed, variant=variant, value=10 + seed / 100 + extra)
         for name in ("one", "two")

@@ -14,7 +14,7 @@ from instances.evaluate import evaluate
 from instances.objective import parse_objective
 from instances.plan import Plan
 from instances.violations import violations
-from solvers.base import Problem
+from solvers.base import Budget, Monitor, Problem
 from solvers.memetic.grids import usable_grids
 from solvers.registry import make_solver
 from tests.random_instances import random_instance
@@ -108,3 +108,36 @@ def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
     advance(search, 100_000, 100_000)
     search.pool.bound[:] = search.record.best[0]
     assert advance(search, 20_000, 20_000) >= 20_000
+
+
+def test_closed_grids_get_no_descendants() -> None:
+    from solvers.memetic.search import advance
+
+    search, _ = search_of(2, 6)
+    advance(search, 20_000, 20_000)
+    search.pool.bound[::2] = search.record.best[0]
+    before = search.pool.visits.copy()
+    advance(search, 50_000, 50_000)
+    assert (search.pool.visits[1::2] > before[1::2]).all()
+    assert (search.pool.visits[2::2] - before[2::2]).sum() == 0
+
+
+@pytest.mark.parametrize("objective", ["time", "front"])
+def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
+    """A front, too, which has no goal before its first child."""
+    from solvers.memetic.algorithm import Memetic, make_search
+    from solvers.memetic.given import give
+    from solvers.memetic.search import advance
+
+    fastest = Problem(roomy(random_instance(3, gpus=6)), parse_objective("time").goal(None))
+    start = Memetic().solve(fastest, Budget(evaluations=20_000), Monitor()).plan
+    assert start is not None
+    problem = Problem(fastest.instance, parse_objective(objective).goal(None))
+    tables = problem.tables
+    grids = usable_grids(tables)
+    search = make_search(Memetic(elites=1), problem, grids, 0)._replace(given=give(tables, grids, start, ()))
+    advance(search, len(grids) + 1, len(grids) + 1)
+    grid = tables.replicas.index(start.replicas), tables.micro_batches.index(start.micro_batch), start.stages
+    (own,) = np.flatnonzero((grids == grid).all(axis=1))
+    assert search.pool.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)
+    assert search.pool.visits.sum() == 0
