@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from instances.evaluate import evaluate
@@ -24,6 +25,7 @@ class Finds:
         self._problem = problem
         self._best: tuple[float, Plan] | None = None
         self.start: Plan | None = None
+        self._ends: tuple[Plan, ...] = ()
         self._record: Record | None = None
         self._changes = 0
 
@@ -39,6 +41,10 @@ class Finds:
         """Take a plan whose value is known to be true, if it is better than what there is; a front takes none."""
         if not self._problem.goal.front and (self._best is None or value < self._best[0]):
             self._keep(value, plan.to_plan(self._problem.tables))
+
+    def take_ends(self, plans: Iterable[PricedPlan]) -> None:
+        """Take plans by hand for the ends of a front, which a search that is cut short would not come to."""
+        self._ends = tuple(plan.to_plan(self._problem.tables) for plan in plans)
 
     def _keep(self, value: float, plan: Plan) -> None:
         self._best = value, plan
@@ -77,11 +83,14 @@ class Finds:
             for i in range(int(record.held[0])):
                 time, energy = record.point[i]
                 points.append((float(time), float(energy), plan_of(self._problem, record, i)))
-        if self.start is None:
+        known = self._ends if self.start is None else (*self._ends, self.start)
+        if not known:
             return tuple(plan for *_, plan in points)  # the record holds no dominated ones
-        evaluation = evaluate(self._problem.instance, self.start)
         front = Front()
-        for time, energy, plan in [*points, (evaluation.time_s, evaluation.energy_j, self.start)]:
+        for plan in known:
+            evaluation = evaluate(self._problem.instance, plan)
+            points.append((evaluation.time_s, evaluation.energy_j, plan))
+        for time, energy, plan in points:
             front.add(time, energy, plan)
         return front.plans()
 

@@ -40,6 +40,8 @@ def price_by_hand(problem: Problem, budget: Budget, most: int | None, finds: Fin
             clock.evaluations += plans.price(placement)
             if plans.best is not None:
                 finds.take(plans.best.value, plans.best)
+    if problem.goal.front:
+        finds.take_ends(plans.best for plans in by_hand if plans.best is not None)
 
 
 def goals_by_hand(goal: Goal) -> list[Goal]:

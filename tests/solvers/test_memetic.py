@@ -151,6 +151,14 @@ def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
     assert 100 <= finds.clock.evaluations < 200  # it stops between placements
 
 
+@pytest.mark.parametrize("evaluations", [20, 50])
+def test_a_front_cut_short_while_plans_by_hand_are_priced_has_those(evaluations: int) -> None:
+    problem = problem_of(generate("dtfm", 16, 0, {}), "front")
+    outcome = search(problem, evaluations=evaluations)
+    assert outcome.status is Status.FEASIBLE
+    assert points_of(problem, outcome.front)
+
+
 def test_the_grid_of_the_optimum_is_never_closed() -> None:
     problem = problem_of(random_instance(4, gpus=6), "time")
     grids = usable_grids(problem.tables)
