@@ -45,7 +45,7 @@ hardness: setup
 	$(BIN)/python -m bench.write_hardness
 
 # What each part of `memetic` is worth: an hour on one core, and it goes on where it stopped.
-# Then `make readme`. After a change of the solver: `$(BIN)/python -m bench.write_ablation --fresh`.
+# Then `make readme`. After a change of the solver: `.venv/bin/python -m bench.write_ablation --fresh`.
 ablation: setup
 	$(BIN)/python -m bench.write_ablation
 
