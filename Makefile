@@ -44,7 +44,7 @@ hashes: setup
 hardness: setup
 	$(BIN)/python -m bench.write_hardness
 
-# What each part of `memetic` is worth: an hour on one core, and it goes on where it stopped.
+# What each part of `memetic` is worth: an hour on one core, and it goes on where it stopped if the code is the same.
 # Then `make readme`. After a change of the solver: `.venv/bin/python -m bench.write_ablation --fresh`.
 ablation: setup
 	$(BIN)/python -m bench.write_ablation

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -40,14 +40,14 @@ def user_cache_folder() -> Path:
     return Path.home() / ".cache"
 
 
-def sources_used(path: Path, root: Path) -> set[Path]:
-    """Return `path` and every file below `root` that it imports, directly or through others.
+def sources_used(paths: Iterable[Path], root: Path) -> set[Path]:
+    """Return these files and every file below `root` that they import, directly or through others.
 
     A folder that is imported from counts with all its modules. Read from the text, as these imports
     would otherwise have to be run.
     """
     used: set[Path] = set()
-    waiting = [path]
+    waiting = list(paths)
     while waiting:
         source = waiting.pop()
         if source in used or not source.is_file():
@@ -59,7 +59,6 @@ def sources_used(path: Path, root: Path) -> set[Path]:
     return used
 
 
-@functools.cache
 def source_digest(path: Path, root: Path) -> str:
     """Return a short digest of everything that the compiled code of one file may come from.
 
@@ -68,11 +67,16 @@ def source_digest(path: Path, root: Path) -> str:
     is gone that had defined a type of an argument. A folder of its own for each state of the sources closes
     both gaps. Types of arguments come from the file's own package or from what that imports.
     """
-    digest = hashlib.sha256(path.relative_to(root).as_posix().encode())
-    used = set[Path]().union(*(sources_used(file, root) for file in path.parent.glob("*.py")))
-    for source in sorted(used):
+    name = path.relative_to(root).as_posix()
+    return hashlib.sha256(f"{name} {_package_digest(path.parent, root)}".encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _package_digest(folder: Path, root: Path) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(sources_used(folder.glob("*.py"), root)):
         digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def find_cache_folder(path: Path) -> str | None:

@@ -98,10 +98,9 @@ class Memetic(Starting, Breeding, Improving):
             finds.collect(search.record)
             if not bounded and clock.evaluations >= BOUND_AFTER:
                 bounded = True
-                # With a limit on evaluations, the answer must not depend on the clock.
-                if most is not None or clock.left is None or clock.left > BOUND_SECONDS * len(grids):
+                if clock.left is None or clock.left > BOUND_SECONDS * len(grids):
                     search.pool.bound[:] = bounds_of(problem, grids)
-            if most is None:  # the trace, too
+            if most is None:  # with a limit on evaluations, the trace must not depend on the clock
                 pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
 

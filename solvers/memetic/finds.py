@@ -83,7 +83,9 @@ class Finds:
             for i in range(int(record.held[0])):
                 time, energy = record.point[i]
                 points.append((float(time), float(energy), plan_of(self._problem, record, i)))
-        known = self._ends if self.start is None else (*self._ends, self.start)
+        known = [] if self.start is None else [self.start]
+        if not points:
+            known += self._ends
         if not known:
             return tuple(plan for *_, plan in points)  # the record holds no dominated ones
         front = Front()

@@ -31,10 +31,9 @@ class Given(NamedTuple):
 def price_by_hand(problem: Problem, budget: Budget, most: int | None, finds: Finds, by_hand: list[BestPlans]) -> None:
     """Price placements by hand until all are priced or half of the budget is spent; `most` limits evaluations."""
     clock = finds.clock
-    until = None if budget.seconds is None or most is not None else (clock.seconds + budget.seconds) / 2
+    until = None if budget.seconds is None else (clock.seconds + budget.seconds) / 2
     for placement in placements(problem.instance, problem.tables):
-        spent = most is not None and 2 * clock.evaluations >= most
-        if spent or clock.expired or (until is not None and clock.seconds >= until):
+        if (most is not None and 2 * clock.evaluations >= most) or (until is not None and clock.seconds >= until):
             break
         for plans in by_hand:
             clock.evaluations += plans.price(placement)

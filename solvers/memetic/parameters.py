@@ -36,10 +36,10 @@ class Breeding:
     transplant, crossover, fresh
         Shares of plans brought over to a neighbouring grid, of children of two plans, of new plans.
     layer_fit
-        Whether splits of children are fitted to their placements; without it they are inherited or random. Moves that
-        change the grid always fit.
+        Whether splits of children are fitted to their placements; without it they are inherited or random. Moves
+        that change a grid or a whole stage always fit.
     elites
-        Members of a grid's niche; 1 was slightly worse, 4 to 24 no better than 8.
+        Members of a grid's niche; from 1 to 24 no clear difference.
     greed
         The k-th most promising grid is drawn with a chance of about 1 / k**greed; 1 and 2 were not clearly different.
     boredom
@@ -71,8 +71,8 @@ class Improving:
     structural
         Most of the proposals that move columns, tails or segments; less on big grids, where they cost more. Untuned.
     regrid
-        Share of the proposals that add or drop a stage or change the micro-batch, in every second annealing; 0 was
-        worse.
+        Share of the proposals that add or drop a stage or change the micro-batch, in every second annealing; of
+        no measured use today.
     length
         Proposals per slot; 10 was worse, 60 to 300 no better in equal time: they leave too few restarts.
     hot, cold

@@ -90,7 +90,7 @@ def merit_of(p, merit):  # type: ignore[no-untyped-def]
 
 @inner
 def best_member(p, pool, g):  # type: ignore[no-untyped-def]
-    """Position and merit of the best member of a niche, which is never empty once every grid had its start."""
+    """Position and merit of the best member of a niche; (-1, inf) if it is empty."""
     chosen = -1
     least = np.inf
     for e in range(pool.size[g]):
@@ -102,11 +102,13 @@ def best_member(p, pool, g):  # type: ignore[no-untyped-def]
 
 @inner
 def promise_of(p, pool, g):  # type: ignore[no-untyped-def]
-    """What the best member of a niche may become, as a value.
+    """What the best member of a niche may become, as a value; inf if it is empty.
 
     The less work went into a niche, the less its violations count.
     """
     member, merit = best_member(p, pool, g)
+    if member < 0:
+        return np.inf
     value = p.goal[0] * pool.merit[g, member, 0] + p.goal[1] * pool.merit[g, member, 1]
     if merit > value:
         merit = min(merit, value * (1.0 + 0.1 * pool.visits[g]))

@@ -64,7 +64,7 @@ def test_the_digest_follows_what_a_file_uses_and_nothing_else(tmp_path: Path) ->
     (kernel / "constants.py").write_text("NOISE = 1e-9")
 
     def digest() -> str:
-        module.source_digest.cache_clear()
+        module._package_digest.cache_clear()
         return module.source_digest(tmp_path / "solvers" / "search.py", tmp_path)
 
     before = digest()
@@ -83,7 +83,7 @@ def test_the_digest_follows_the_modules_that_types_of_arguments_come_from(tmp_pa
     (tmp_path / "solvers" / "race.py").write_text("class Race: ...")
 
     def digest() -> str:
-        module.source_digest.cache_clear()
+        module._package_digest.cache_clear()
         return module.source_digest(package / "goals.py", tmp_path)
 
     before = digest()
