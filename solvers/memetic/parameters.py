@@ -16,7 +16,7 @@ class Starting:
     by_hand
         Whether the best plan by hand of each grid is in the population from the beginning.
     construct
-        Whether chains are made at all; without them new plans are random.
+        Whether plans are constructed; without it new ones are random.
     tries
         Constructions, half of them chains and half as by hand, of which the best is improved; one new plan in five is
         random instead. A try costs about ten evaluations, an annealing a thousand. Untuned.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import write_ablation as command
-from bench.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs, sources
+from bench.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs
 from bench.ablation_file import COLUMNS, append_run, read_runs, write_runs
 from bench.ablation_table import ablation_table, difference, loss, significant
 from instances.errors import InputError
@@ -17,7 +17,7 @@ from solvers.registry import make_solver, solver_types
 
 SMALL = Ground("regression", "cloud-4gpus-seed0", "weighted:0.5")
 TINY = Limit(evaluations=300)
-RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", sources(), 1.0, 300, 0.1)
+RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", "0123456789abcdef", 1.0, 300, 0.1)
 
 
 def options(variant: str) -> dict[str, str]:
@@ -127,7 +127,7 @@ def test_what_one_test_in_twenty_would_show_by_chance_is_not_significant_among_m
 
 
 def test_runs_of_another_solver_are_not_mixed_with_todays(tmp_path: Path) -> None:
-    write_runs(tmp_path / "x.csv", [replace(RUN, sources="0123456789abcdef")])
+    write_runs(tmp_path / "x.csv", [RUN])
     with pytest.raises(InputError, match="code was another"):
         command.write_ablation(tmp_path / "x.csv", TINY, 1)
     assert len(read_runs(tmp_path / "x.csv")) == 1

@@ -15,10 +15,11 @@ from instances.objective import parse_objective
 from instances.plan import Plan
 from instances.violations import violations
 from solvers.base import Budget, Monitor, Problem
-from solvers.memetic.grids import usable_grids
+from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.registry import make_solver
 from tests.random_instances import random_instance
 from tests.random_plans import roomy
+from tests.solving import outcome_of, problem_of
 
 
 def search_of(seed: int, gpus: int) -> tuple[Any, Problem]:
@@ -28,6 +29,13 @@ def search_of(seed: int, gpus: int) -> tuple[Any, Problem]:
     assert isinstance(solver, Memetic)
     problem = Problem(roomy(random_instance(seed, gpus=gpus)), parse_objective("time").goal(None))
     return make_search(solver, problem, usable_grids(problem.tables), seed), problem
+
+
+def niche_of(problem: Problem, plan: Plan) -> int:
+    """Position of the plan's grid among those searched."""
+    tables = problem.tables
+    grid = tables.replicas.index(plan.replicas), tables.micro_batches.index(plan.micro_batch), plan.stages
+    return usable_grids(tables).tolist().index(list(grid))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -110,6 +118,16 @@ def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
     assert advance(search, 20_000, 20_000) >= 20_000
 
 
+def test_the_grid_of_the_optimum_is_never_closed() -> None:
+    problem = problem_of(random_instance(4, gpus=6), "time")
+    optimum = outcome_of("brute", problem).plan
+    assert optimum is not None
+    value = problem.value(optimum)
+    assert value is not None
+    bounds = bounds_of(problem, usable_grids(problem.tables))
+    assert bounds[niche_of(problem, optimum)] <= value
+
+
 def test_closed_grids_get_no_descendants() -> None:
     from solvers.memetic.search import advance
 
@@ -137,7 +155,6 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     grids = usable_grids(tables)
     search = make_search(Memetic(elites=1), problem, grids, 0)._replace(given=give(tables, grids, start, ()))
     advance(search, len(grids) + 1, len(grids) + 1)
-    grid = tables.replicas.index(start.replicas), tables.micro_batches.index(start.micro_batch), start.stages
-    (own,) = np.flatnonzero((grids == grid).all(axis=1))
+    own = niche_of(problem, start)
     assert search.pool.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)
     assert search.pool.visits.sum() == 0

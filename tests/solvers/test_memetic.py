@@ -14,17 +14,11 @@ import pytest
 
 from instances.errors import InputError
 from instances.evaluate import evaluate
-from instances.family import generate
 from instances.files import write_instance
 from instances.plan import Plan
 from instances.violations import violations
 from solvers.base import Budget, Monitor, Outcome, Problem, Status
-from solvers.by_hand.best_plans import BestPlans
-from solvers.clock import Clock
 from solvers.memetic.algorithm import Memetic
-from solvers.memetic.finds import Finds
-from solvers.memetic.given import give, price_by_hand
-from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.memetic.parameters import ALLOWED
 from solvers.registry import make_solver
 from tests.cases import CLOSE, FEASIBLE, INFEASIBLE, Case
@@ -110,70 +104,6 @@ def test_never_worse_than_the_uniform_plan_even_with_little_time(seed: int) -> N
         value = problem.value(uniform)
         if value is not None:
             assert value_of(problem, search(problem, evaluations=400)) <= value * (1 + CLOSE)
-
-
-def test_never_worse_than_its_start() -> None:
-    case = FEASIBLE[0]
-    best = search(problem_of(case.instance, "time")).plan
-    problem = problem_of(case.instance, "time", start=best)
-    outcome = search(problem, evaluations=1)
-    assert value_of(problem, outcome) == pytest.approx(case.truth["time_s"], rel=CLOSE)
-
-
-def test_its_start_is_in_the_population() -> None:
-    instance = random_instance(3, gpus=12)
-    start = search(problem_of(instance, "time")).plan
-    assert start is not None
-    problem = problem_of(instance, "time", start=start)
-    grids = usable_grids(problem.tables)
-    given = give(problem.tables, grids, start, ())
-    r_index, b, stages = grids[given.niche[0]]
-    assert (problem.tables.replicas[r_index], stages) == (start.replicas, start.stages)
-    assert problem.tables.micro_batches[b] == start.micro_batch
-    assert given.layers[0, : start.stages].tolist() == list(start.layers)
-    slots = start.replicas * start.stages
-    assert given.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
-
-
-def test_plans_by_hand_are_there_from_the_beginning() -> None:
-    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
-    by_hand = problem.value(outcome_of("contiguous", problem).plan)  # type: ignore[arg-type]
-    assert by_hand is not None
-    assert value_of(problem, search(problem, evaluations=5000)) <= by_hand * (1 + CLOSE)
-
-
-def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
-    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
-    goal = BestPlans(problem.tables, problem.goal, 1.2)
-    budget = Budget(evaluations=200)
-    finds = Finds(problem, Clock(budget), Monitor())
-    price_by_hand(problem, budget, 200, finds, [goal])
-    assert 100 <= finds.clock.evaluations < 200  # it stops between placements
-
-
-@pytest.mark.parametrize("evaluations", [20, 50])
-def test_a_front_cut_short_while_plans_by_hand_are_priced_has_those(evaluations: int) -> None:
-    problem = problem_of(generate("dtfm", 16, 0, {}), "front")
-    outcome = search(problem, evaluations=evaluations)
-    assert outcome.status is Status.FEASIBLE
-    assert points_of(problem, outcome.front)
-
-
-def test_the_grid_of_the_optimum_is_never_closed() -> None:
-    problem = problem_of(random_instance(4, gpus=6), "time")
-    grids = usable_grids(problem.tables)
-    bounds = bounds_of(problem, grids)
-    assert len(bounds) == len(grids)
-    optimum = outcome_of("brute", problem).plan
-    assert optimum is not None
-    r_index, b = (
-        problem.tables.replicas.index(optimum.replicas),
-        problem.tables.micro_batches.index(optimum.micro_batch),
-    )
-    (own,) = np.flatnonzero((grids == (r_index, b, optimum.stages)).all(axis=1))
-    value = problem.value(optimum)
-    assert value is not None
-    assert bounds[own] <= value
 
 
 @pytest.mark.parametrize(

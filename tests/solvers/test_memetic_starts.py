@@ -1,0 +1,73 @@
+"""What the memetic search begins with: the user's plan, and plans by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from instances.family import generate
+from instances.violations import violations
+from solvers.base import Budget, Monitor, Problem, Status
+from solvers.by_hand.best_plans import BestPlans
+from solvers.clock import Clock
+from solvers.memetic.finds import Finds
+from solvers.memetic.given import give, price_by_hand
+from solvers.memetic.grids import usable_grids
+from tests.cases import CLOSE, FEASIBLE
+from tests.random_instances import random_instance
+from tests.solving import outcome_of, problem_of
+
+ENOUGH = Budget(evaluations=150_000)
+
+
+def value_of(problem: Problem, solver: str, budget: Budget | None = None) -> float:
+    plan = outcome_of(solver, problem, budget).plan
+    assert plan is not None
+    value = problem.value(plan)
+    assert value is not None
+    return value
+
+
+def test_never_worse_than_its_start() -> None:
+    case = FEASIBLE[0]
+    best = outcome_of("memetic", problem_of(case.instance, "time"), ENOUGH).plan
+    problem = problem_of(case.instance, "time", start=best)
+    assert value_of(problem, "memetic", Budget(evaluations=1)) == pytest.approx(case.truth["time_s"], rel=CLOSE)
+
+
+def test_its_start_is_in_the_population() -> None:
+    instance = random_instance(3, gpus=12)
+    start = outcome_of("memetic", problem_of(instance, "time"), ENOUGH).plan
+    assert start is not None
+    problem = problem_of(instance, "time", start=start)
+    grids = usable_grids(problem.tables)
+    given = give(problem.tables, grids, start, ())
+    r_index, b, stages = grids[given.niche[0]]
+    assert (problem.tables.replicas[r_index], stages) == (start.replicas, start.stages)
+    assert problem.tables.micro_batches[b] == start.micro_batch
+    assert given.layers[0, : start.stages].tolist() == list(start.layers)
+    slots = start.replicas * start.stages
+    assert given.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
+
+
+def test_plans_by_hand_are_there_from_the_beginning() -> None:
+    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
+    by_hand = value_of(problem, "contiguous")
+    assert value_of(problem, "memetic", Budget(evaluations=5000)) <= by_hand * (1 + CLOSE)
+
+
+def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
+    problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
+    goal = BestPlans(problem.tables, problem.goal, 1.2)
+    budget = Budget(evaluations=200)
+    finds = Finds(problem, Clock(budget), Monitor())
+    price_by_hand(problem, budget, 200, finds, [goal])
+    assert 100 <= finds.clock.evaluations < 200  # it stops between placements
+
+
+@pytest.mark.parametrize("evaluations", [20, 50])
+def test_a_front_cut_short_while_plans_by_hand_are_priced_has_those(evaluations: int) -> None:
+    problem = problem_of(generate("dtfm", 16, 0, {}), "front")
+    outcome = outcome_of("memetic", problem, Budget(evaluations=evaluations))
+    assert outcome.status is Status.FEASIBLE
+    assert outcome.front
+    assert not any(violations(problem.instance, plan) for plan in outcome.front)
