@@ -38,20 +38,20 @@ wheel: setup
 
 # The content hashes of the shipped suites' instances, after a family or a suite was changed on purpose.
 hashes: setup
-	$(BIN)/python -m bench.write_hashes
+	$(BIN)/python -m scripts.write_hashes
 
 # What `describe` says of all suites, for README.md; minutes, where best known values are missing.
 hardness: setup
-	$(BIN)/python -m bench.write_hardness
+	$(BIN)/python -m scripts.write_hardness
 
 # What each part of `memetic` is worth: an hour on one core, and it goes on where it stopped if the code is the same.
-# Then `make readme`. After a change of the solver: `.venv/bin/python -m bench.write_ablation --fresh`.
+# Then `make readme`. After a change of the solver: `.venv/bin/python -m scripts.write_ablation --fresh`.
 ablation: setup
-	$(BIN)/python -m bench.write_ablation
+	$(BIN)/python -m scripts.write_ablation
 
-# The tables in README.md and solvers/memetic/DESIGN.md, from what is kept in results/.
+# The tables in README.md and docs/memetic.md, from what is kept in results/.
 readme: setup
-	$(BIN)/python -m bench.readme
+	$(BIN)/python -m scripts.write_readme
 
 # One lock for every supported Python; needs uv (a maintainer's tool, not a user's).
 lock:

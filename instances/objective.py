@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from instances.errors import InputError
-from instances.evaluate import Evaluation
 from instances.rates import Figure
+from instances.referee.evaluate import Evaluation
 
 CAP_SLACK = 1e-9
 """Relative slack of a cap on time or energy: the rounding of a sum, and what `front` merges too."""

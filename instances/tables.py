@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.evaluate import stage_seconds
 from instances.instance import Instance
 from instances.rates import Figure, Rates
-from instances.violations import BYTE_SLACK, POWER_SLACK
+from instances.referee.evaluate import stage_seconds
+from instances.referee.violations import BYTE_SLACK, POWER_SLACK
 from instances.workload import Workload
 
 Floats = NDArray[np.float64]

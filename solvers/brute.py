@@ -12,10 +12,10 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.tables import Grid, Ints, Tables
-from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
-from solvers.clock import Clock
-from solvers.front import Front
-from solvers.registry import register
+from solvers.core.clock import Clock
+from solvers.core.front import Front
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.registry import register
 
 if TYPE_CHECKING:
     from solvers.kernel.cost import KernelTables

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from solvers.base import Budget, Monitor, Outcome, Problem, Proof
-from solvers.exact.model import Model
-from solvers.exact.run import solve_exactly
-from solvers.exact.start import check_start
-from solvers.registry import register
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof
+from solvers.core.registry import register
+from solvers.exact.leaf_model import Model
+from solvers.exact.prove import solve_exactly
+from solvers.exact.warm_start import check_start
 
 
 @register
@@ -37,7 +37,7 @@ class CpSat:
         """Prove the optimum, or the best bound that the budget allows."""
 
         def make() -> Model:
-            from solvers.exact.sat.model import SatModel  # OR-Tools loads late
+            from solvers.exact.cpsat_model.model import SatModel  # OR-Tools loads late
 
             return SatModel(budget.threads, budget.seed)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
-from solvers.clock import Clock
-from solvers.registry import register
-from solvers.uniform import best_uniform
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.registry import register
+from solvers.placements.uniform import best_uniform
 
 
 @register

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bench.judge import Verdict, judge
+from bench.runs.judge import Verdict, judge
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Plan
-from solvers.base import Budget, Monitor, Outcome, Problem
-from solvers.registry import make_solver
-from solvers.uniform import reference_of
+from solvers.core.interface import Budget, Monitor, Outcome, Problem
+from solvers.core.registry import make_solver
+from solvers.placements.uniform import reference_of
 
 
 def problem_of(instance: Instance, objective: str, start: Plan | None = None) -> Problem:

@@ -78,21 +78,22 @@ def loaded(program: str) -> set[str]:
 
 
 def test_the_registry_loads_nothing_heavy() -> None:
-    assert not loaded("from solvers.registry import solver_types; solver_types()") & HEAVY
+    assert not loaded("from solvers.core.registry import solver_types; solver_types()") & HEAVY
 
 
 def test_the_problem_loads_nothing_heavy() -> None:
-    program = "import instances.files, instances.evaluate, instances.objective, instances.reduce, instances.family"
+    modules = ("files", "referee.evaluate", "objective", "reduce", "generator.family")
+    program = "import " + ", ".join(f"instances.{module}" for module in modules)
     assert not loaded(program) & HEAVY
 
 
 @pytest.mark.parametrize("words", ["['--help']", "['solve', '--help']", "['run', '--help']"])
 def test_help_loads_next_to_nothing(words: str) -> None:
-    program = f"from bench.cli import app\napp({words}, standalone_mode=False)"
+    program = f"from bench.cli.app import app\napp({words}, standalone_mode=False)"
     assert not loaded(program) & {*HEAVY, "numpy", "solvers"}
 
 
 def test_evaluating_a_plan_loads_no_solver_library() -> None:
     files = [str(ROOT / "tests" / "data" / f"hand-{kind}.json") for kind in ("instance", "plan")]
-    program = f"from bench.cli import app\nassert app({['evaluate', *files, '--json']}, standalone_mode=False) == 0"
+    program = f"from bench.cli.app import app\nassert app({['evaluate', *files, '--json']}, standalone_mode=False) == 0"
     assert not loaded(program) & HEAVY

@@ -1,3 +1,3 @@
 """DT-FM's scheduler: its cost, its genetic algorithm and the solver `dtfm`."""
 
-from solvers.dtfm.solver import Dtfm as Dtfm
+from solvers.dtfm.scheduler import Dtfm as Dtfm

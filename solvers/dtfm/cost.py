@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
-from solvers.dtfm.improved_path import path_length
+from solvers.core.compiled import compiled
 from solvers.dtfm.links import Matrix
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.path import shortest_path
+from solvers.dtfm.path_heuristic import path_length
 
 Groups = NDArray[np.int64]
 

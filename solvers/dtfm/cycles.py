@@ -18,7 +18,7 @@ between groups. Only the device with the fastest link inside its group may leave
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
+from solvers.core.compiled import compiled
 from solvers.dtfm.links import Matrix
 
 Labels = NDArray[np.int64]

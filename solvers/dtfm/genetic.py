@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
+from solvers.core.compiled import compiled
 from solvers.dtfm.cost import Groups, PartitionCost, check_matrices, cost_parts
 from solvers.dtfm.cycles import Labels, cyclic_partitioning
 from solvers.dtfm.links import Matrix

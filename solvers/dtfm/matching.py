@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
+from solvers.core.compiled import compiled
 
 
 @compiled

@@ -7,8 +7,8 @@ improved_path.py. Weights are symmetric.
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import compiled
-from solvers.dtfm.improved_path import NOISE, improved_path, path_length
+from solvers.core.compiled import compiled
+from solvers.dtfm.path_heuristic import NOISE, improved_path, path_length
 
 EXACT_STAGES = 16
 UNLIMITED_STAGES = 9  # up to here a known path costs more time than it saves

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Tables
-from solvers.bounds import GridBound, cheapest_partners
-from solvers.exact.team_tables import ENTRIES, Teams, team_entries
+from solvers.exact.grid_bounds import GridBound, cheapest_partners
+from solvers.exact.joint_states import ENTRIES, Teams, team_entries
 
 Flags = NDArray[np.bool_]
 

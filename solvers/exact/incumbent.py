@@ -6,9 +6,9 @@ import math
 
 from instances.plan import Plan
 from instances.tables import Grid
-from solvers.base import Monitor, Problem
-from solvers.clock import Clock
-from solvers.exact.model import Contradiction
+from solvers.core.clock import Clock
+from solvers.core.interface import Monitor, Problem
+from solvers.exact.leaf_model import Contradiction
 
 CLOSING = 5e-7
 """Relative gap at which a part counts as closed: half of what `optimal` may leave (SPEC 1.6)."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.tables import Floats, Ints
-from solvers.bounds import SAFETY
-from solvers.exact.part import Part
-from solvers.exact.reach import fit_layers, fit_steps, fit_sync
+from solvers.exact.grid_bounds import SAFETY
+from solvers.exact.propagation import fit_layers, fit_steps, fit_sync
+from solvers.exact.subproblem import Part
 
 
 class View(NamedTuple):
@@ -70,8 +70,8 @@ def tighten_part(part: Part, target: float, steps: int, offer: Callable[[Plan], 
 
 def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
     """Bound the part by one view; the bound and how many choices went."""
-    from solvers.exact.prices import tighten  # numba loads late
-    from solvers.exact.team_prices import tighten_team
+    from solvers.exact.joint_multipliers import tighten_team
+    from solvers.exact.multipliers import tighten  # numba loads late
 
     costs, tables = part.costs, part.costs.tables
     count = view.beyond - view.first

@@ -7,17 +7,17 @@ import itertools
 import math
 from typing import Any
 
-from instances.violations import violations
-from solvers.base import Monitor, Outcome, Problem, Status
-from solvers.bounds import GridBound
-from solvers.clock import Clock
+from instances.referee.violations import violations
+from solvers.core.clock import Clock
+from solvers.core.interface import Monitor, Outcome, Problem, Status
+from solvers.exact.branching import split_part
 from solvers.exact.costs import GridCosts
+from solvers.exact.grid_bounds import GridBound
+from solvers.exact.grid_records import GridRecord
 from solvers.exact.incumbent import AGREEMENT, Incumbent
-from solvers.exact.model import Answer, Claim, Contradiction, Model
-from solvers.exact.part import Part
-from solvers.exact.records import GridRecord
+from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.relaxation import tighten_part
-from solvers.exact.splitting import split_part
+from solvers.exact.subproblem import Part
 
 STEPS_WHOLE, STEPS_SPLIT, STEPS_FINAL = 100, 15, 120
 """Pricing steps for a whole grid, for a part of it, and before a model is built."""

@@ -1,6 +1,6 @@
 """The compiled cost model: time, energy and violation of a plan given as arrays, for searches.
 
-Agrees with the referee (`instances.evaluate`) to 1e-9; published numbers still come from the referee.
+Agrees with the referee (`instances.referee.evaluate`) to 1e-9; published numbers still come from the referee.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Ints, Tables
-from solvers.compiled import compiled
+from solvers.core.compiled import compiled
 
 
 class KernelTables(NamedTuple):

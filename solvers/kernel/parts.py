@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from solvers.compiled import inlined, inner
-from solvers.kernel.full import kind_of, pipeline_cost, u
-from solvers.kernel.packed import (
+from solvers.core.compiled import inlined, inner
+from solvers.kernel.evaluation import kind_of, pipeline_cost, u
+from solvers.kernel.layout import (
     B_INDEX,
     COUNT,
     FITS,

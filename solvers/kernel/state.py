@@ -6,10 +6,9 @@ GPUs are then all the exchange of two positions, and no GPU can be used twice.
 
 from __future__ import annotations
 
-from solvers.compiled import inlined, inner
-from solvers.kernel.full import cap_excess, goal_value, kind_of, pipeline_cost, u
-from solvers.kernel.guide import levelled, raised
-from solvers.kernel.packed import (
+from solvers.core.compiled import inlined, inner
+from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, pipeline_cost, u
+from solvers.kernel.layout import (
     ABOVE,
     B_INDEX,
     COUNT,
@@ -37,6 +36,7 @@ from solvers.kernel.packed import (
     TOP,
     VALUE,
 )
+from solvers.kernel.surrogate import levelled, raised
 
 
 @inlined

@@ -6,9 +6,9 @@ a shift asks for them, since most moves are exchanges, which cost their pipeline
 
 from __future__ import annotations
 
-from solvers.compiled import inlined, inner
-from solvers.kernel.full import u
-from solvers.kernel.packed import B_INDEX, STAGES
+from solvers.core.compiled import inlined, inner
+from solvers.kernel.evaluation import u
+from solvers.kernel.layout import B_INDEX, STAGES
 
 
 @inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.compiled import compiled
+from solvers.core.compiled import compiled
 from solvers.kernel.cost import measure, violation
 
 

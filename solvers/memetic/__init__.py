@@ -1,4 +1,4 @@
-"""GeoTrain's memetic algorithm; see DESIGN.md beside this file."""
+"""GeoTrain's memetic algorithm; see docs/memetic.md."""
 
 from solvers.memetic.algorithm import Memetic
 

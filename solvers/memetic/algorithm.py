@@ -13,13 +13,13 @@ import numpy as np
 
 from instances.seeds import seed_for
 from instances.tables import Ints
-from solvers.base import Budget, Monitor, Outcome, Problem, Proof
-from solvers.by_hand.best_plans import BestPlans
-from solvers.clock import Clock
-from solvers.memetic.finds import Finds
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof
+from solvers.core.registry import register
 from solvers.memetic.grids import bounds_of, usable_grids
+from solvers.memetic.incumbents import Finds
 from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
-from solvers.registry import register
+from solvers.placements.best_plans import BestPlans
 
 if TYPE_CHECKING:
     from solvers.memetic.search import Search
@@ -75,8 +75,8 @@ class Memetic(Starting, Breeding, Improving):
         clock = finds.clock
         finds.monitor.on_compiling()
         started = time.perf_counter()
-        from solvers.memetic.given import SLACK, give, goals_by_hand, price_by_hand
         from solvers.memetic.search import advance
+        from solvers.memetic.warm_starts import SLACK, give, goals_by_hand, price_by_hand
 
         by_hand = [BestPlans(problem.tables, goal, SLACK) for goal in goals_by_hand(problem.goal)]
         search = make_search(self, problem, grids, budget.seed)
@@ -107,12 +107,12 @@ class Memetic(Starting, Breeding, Improving):
 
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
-    from solvers.kernel.packed import pack
-    from solvers.memetic.given import give
-    from solvers.memetic.pool import new_pool
+    from solvers.kernel.layout import pack
+    from solvers.memetic.archive import new_record
+    from solvers.memetic.population import new_pool
     from solvers.memetic.randomness import new_stream
-    from solvers.memetic.record import new_record
     from solvers.memetic.search import Search
+    from solvers.memetic.warm_starts import give
 
     tables = problem.tables
     packed = pack(tables, problem.goal)

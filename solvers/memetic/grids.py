@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from instances.tables import Floats, Ints, Tables
-from solvers.base import Problem
-from solvers.bounds import grid_bounds
+from solvers.core.interface import Problem
+from solvers.exact.grid_bounds import grid_bounds
 
 
 def bounds_of(problem: Problem, grids: Ints) -> Floats:

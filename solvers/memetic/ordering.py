@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvers.compiled import inner
+from solvers.core.compiled import inner
 
 
 @inner

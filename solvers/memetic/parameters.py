@@ -1,4 +1,4 @@
-"""What can be tuned, one dataclass a component; all are options of the solver. Tuning notes are in DESIGN.md."""
+"""What can be tuned, one dataclass a component; all are options of the solver. Tuning notes are in docs/memetic.md."""
 
 from __future__ import annotations
 

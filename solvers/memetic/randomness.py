@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.compiled import inner
+from solvers.core.compiled import inner
 
 Words = NDArray[np.uint64]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from instances.tables import Floats, Ints
-from solvers.compiled import compiled, inner
-from solvers.kernel.full import cap_excess
-from solvers.kernel.packed import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
+from solvers.core.compiled import compiled, inner
+from solvers.kernel.evaluation import cap_excess
+from solvers.kernel.layout import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
 from solvers.kernel.state import load
-from solvers.memetic.anneal import anneal
-from solvers.memetic.breed import CURSOR, PASS, STEPS, breed
-from solvers.memetic.construct import append_unused, uniform_plan
-from solvers.memetic.descent import descend
-from solvers.memetic.given import Given
+from solvers.memetic.annealing import anneal
+from solvers.memetic.archive import Record, offer
+from solvers.memetic.construction import append_unused, uniform_plan
+from solvers.memetic.local_search import descend
 from solvers.memetic.parameters import Settings
-from solvers.memetic.pool import Pool, admit, best_member
+from solvers.memetic.population import Pool, admit, best_member
 from solvers.memetic.randomness import Words
-from solvers.memetic.record import Record, offer
+from solvers.memetic.reproduction import CURSOR, PASS, STEPS, breed
+from solvers.memetic.warm_starts import Given
 
 
 class Search(NamedTuple):

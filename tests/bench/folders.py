@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench.record import Task, record_of
-from bench.store import Store
+from bench.records.record import Task, record_of
+from bench.runs.isolated import Ended, Ending
+from bench.runs.store import Store
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Gpu, Plan
-from solvers.base import Budget, Outcome, Status, TracePoint
-from solvers.isolated import Ended, Ending
-from solvers.uniform import reference_of
+from solvers.core.interface import Budget, Outcome, Status, TracePoint
+from solvers.placements.uniform import reference_of
 from tests.editing import hand_instance
 
 FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from bench.suite import entries_of, read_suite, shipped
+from bench.runs.suite import entries_of, read_suite, shipped
 from instances.instance import Instance
 
 

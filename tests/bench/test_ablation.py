@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import write_ablation as command
-from bench.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs
-from bench.ablation_file import COLUMNS, append_run, read_runs, write_runs
-from bench.ablation_table import ablation_table, difference, loss, significant
+from bench.studies.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs
+from bench.studies.ablation_file import COLUMNS, append_run, read_runs, write_runs
+from bench.studies.ablation_table import ablation_table, difference, loss, significant
 from instances.errors import InputError
-from solvers.registry import make_solver, solver_types
+from scripts import write_ablation as command
+from solvers.core.registry import make_solver, solver_types
 
 SMALL = Ground("regression", "cloud-4gpus-seed0", "weighted:0.5")
 TINY = Limit(evaluations=300)
@@ -80,7 +80,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "ablation.csv"
-    monkeypatch.setattr("bench.ablation.make_solver", fails_at(5))
+    monkeypatch.setattr("bench.studies.ablation.make_solver", fails_at(5))
     arguments = {"evaluations": 300, "seeds": 1, "out": path, "seconds": 1.0, "fresh": False}
     with pytest.raises(SystemExit) as ended:
         command.main(**arguments)  # type: ignore[arg-type]

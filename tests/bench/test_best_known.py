@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import bench.best_merge
-from bench.best_check import best_known_findings
-from bench.best_known import best_known, default_file, read_best_known, write_best_known
-from bench.best_merge import merge_folders
-from bench.metrics import ContradictionError
-from bench.record import Task, checksum
-from bench.store import Store
-from bench.tables import runs_table, with_truth
+import bench.records.merge
+from bench.records.best_known import best_known, default_file, read_best_known, write_best_known
+from bench.records.merge import merge_folders
+from bench.records.record import Task, checksum
+from bench.reporting.frames import runs_table, with_truth
+from bench.reporting.metrics import ContradictionError
+from bench.runs.store import Store
+from bench.verification.best_values import best_known_findings
 from instances.errors import InputError
 from instances.instance import COST_MODEL_VERSION
-from solvers.base import Outcome, Status
-from solvers.uniform import reference_of
+from solvers.core.interface import Outcome, Status
+from solvers.placements.uniform import reference_of
 from tests.bench.folders import EMPTY, FAST, GOOD, NOTHING, OPTIMAL, POOR, SLOW, folder_with, record, task
 from tests.bench.shipped import instances_by_suite
 from tests.editing import hand_instance
@@ -197,13 +197,13 @@ def test_the_committed_values_hold() -> None:
 def test_the_committed_file_holds_instances_of_shipped_suites_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench.best_merge, "default_file", lambda: tmp_path / "committed.jsonl")
+    monkeypatch.setattr(bench.records.merge, "default_file", lambda: tmp_path / "committed.jsonl")
     folder_with(tmp_path / "run", [(task("memetic"), GOOD)])
     answer = merge_folders([tmp_path / "run"], None)
     assert (answer["entries"], answer["of_other_instances"]) == (0, 1)
-    monkeypatch.setattr(bench.best_merge, "known_hashes", lambda: {HAND.name: HAND.content_hash})
+    monkeypatch.setattr(bench.records.merge, "known_hashes", lambda: {HAND.name: HAND.content_hash})
     assert merge_folders([tmp_path / "run"], None)["entries"] == 1
-    monkeypatch.setattr(bench.best_merge, "known_hashes", lambda: {HAND.name: "0" * 64})
+    monkeypatch.setattr(bench.records.merge, "known_hashes", lambda: {HAND.name: "0" * 64})
     with pytest.raises(InputError, match="content hash"):
         merge_folders([tmp_path / "run"], None)
 

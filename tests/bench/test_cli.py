@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bench.cli import main
+from bench.cli.app import main
+from bench.runs.isolated import Ended, Ending
 from instances.files import instance_to_json, write_instance
 from instances.instance import Instance
-from solvers import registry
-from solvers.base import Outcome, Status
-from solvers.isolated import Ended, Ending
+from solvers.core import registry
+from solvers.core.interface import Outcome, Status
 from tests.bench.folders import FAST, GOOD, NOTHING, POOR, folder_with, task
+from tests.bench.misbehaving import SOLVERS
 from tests.cases import DATA
 from tests.editing import HAND, HAND_PLAN, edited, hand_instance
-from tests.solvers.misbehaving import SOLVERS
 
 INSTANCE, PLAN = str(DATA / "hand-instance.json"), str(DATA / "hand-plan.json")
 ROOT = Path(__file__).parent.parent.parent
@@ -70,10 +70,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the solvers of `tests.solvers.misbehaving` answer in this process."""
+    """Makes the solvers of `tests.bench.misbehaving` answer in this process."""
 
     def solve(name: str, options: object, problem: Any, budget: Any) -> Ending:
-        from solvers.base import Monitor
+        from solvers.core.interface import Monitor
 
         try:
             return Ending(SOLVERS[name]().solve(problem, budget, Monitor()), Ended.FINISHED, 0.1, 0.1)
@@ -82,7 +82,7 @@ def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, kind in SOLVERS.items():
         monkeypatch.setitem(registry._FOUND, name, kind)
-    monkeypatch.setattr("bench.solving.solve_isolated", solve)
+    monkeypatch.setattr("bench.runs.request.solve_isolated", solve)
 
 
 def file_with(folder: Path, data: object, name: str = "file.json") -> str:
@@ -303,7 +303,7 @@ def test_a_false_claim_of_optimality_is_not_passed_on(call: Call) -> None:
 
 def test_an_interrupted_solve_gives_what_it_has(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     ending = Ending(Outcome(Status.FEASIBLE, FAST), Ended.INTERRUPTED, 1.0, None, "interrupted")
-    monkeypatch.setattr("bench.solving.solve_isolated", lambda *_: ending)
+    monkeypatch.setattr("bench.runs.request.solve_isolated", lambda *_: ending)
     answer = call("solve", INSTANCE, "--solver", "memetic", "--json")
     assert answer.code == 130
     assert (answer.json["status"], answer.json["ended"], answer.json["plan"]) == ("feasible", "interrupted", HAND_PLAN)
@@ -393,7 +393,7 @@ def test_our_own_mistake_is_one_line_and_a_failure(call: Call, monkeypatch: pyte
     def broken(*_: object) -> None:
         raise ZeroDivisionError("somewhere\ndeep")
 
-    monkeypatch.setattr("bench.solving.evaluation_answer", broken)
+    monkeypatch.setattr("bench.runs.request.evaluation_answer", broken)
     answer = call("evaluate", INSTANCE, PLAN)
     assert (answer.code, "ZeroDivisionError: somewhere deep" in answer.complaint) == (3, True)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import bench.hardness
-from bench.best_known import BestKnown, Key, read_best_known
-from bench.best_merge import merge_folders
-from bench.describe import HEADER, answer, counts, describe, text
-from bench.hardness import Hardness, hardness_of
-from bench.write_hardness import hardness_text
+import bench.studies.hardness
+from bench.records.best_known import BestKnown, Key, read_best_known
+from bench.records.merge import merge_folders
+from bench.studies.describe import HEADER, answer, counts, describe, text
+from bench.studies.hardness import Hardness, hardness_of
 from instances.errors import InputError
 from instances.files import write_instance
 from instances.objective import parse_objective
-from solvers.base import Outcome
+from scripts.write_hardness import hardness_text
+from solvers.core.interface import Outcome
 from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
 from tests.editing import hand_instance
 
@@ -65,7 +65,7 @@ def test_gaps_are_over_the_best_value(tmp_path: Path, monkeypatch: pytest.Monkey
     """megatron's plan is the optimum here, so it lies 3.9 - 7.3 below a poorer plan that is the best known."""
     assert hardness_of(HAND, TIME).megatron_gap == pytest.approx(0, abs=1e-12)
     entries = known(tmp_path, "megatron", POOR)
-    monkeypatch.setattr(bench.hardness, "best_known", lambda: entries)
+    monkeypatch.setattr(bench.studies.hardness, "best_known", lambda: entries)
     found = hardness_of(HAND, TIME)
     assert (found.known, found.pipelines, found.stages) == ("best known", 2, 1)
     assert found.megatron_gap == pytest.approx((3.9 - 7.3) / 7.3)
@@ -78,7 +78,7 @@ def test_a_known_plan_says_whether_it_is_proven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: str, outcome: Outcome, word: str
 ) -> None:
     entries = known(tmp_path, solver, outcome)
-    monkeypatch.setattr(bench.hardness, "best_known", lambda: entries)
+    monkeypatch.setattr(bench.studies.hardness, "best_known", lambda: entries)
     assert hardness_of(HAND, TIME).known == word
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bench.judge import OPTIMALITY_GAP, judge
+from bench.runs.judge import OPTIMALITY_GAP, judge
 from instances.objective import Goal
 from instances.plan import Gpu, Plan
-from solvers.base import Outcome, Problem, Status
+from solvers.core.interface import Outcome, Problem, Status
 from tests.bench.folders import FAST, SLOW
 from tests.editing import hand_instance
 

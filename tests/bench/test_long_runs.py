@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.record import Task
-from bench.suite import read_suite, tasks_of
+from bench.records.record import Task
+from bench.runs.suite import read_suite, tasks_of
 
 LONG_RUNS = str(Path(__file__).parents[2] / "results" / "long-runs.toml")
 

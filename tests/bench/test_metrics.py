@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.formatting import markdown, percent, significant
-from bench.metrics import certified_gap, optimality_gap, saving
+from bench.reporting.formatting import markdown, percent, significant
+from bench.reporting.metrics import certified_gap, optimality_gap, saving
 
 
 def test_from_120_to_100_is_a_saving_of_a_sixth() -> None:

@@ -10,21 +10,21 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.anatomy import anatomy
-from bench.plots import save_figures
-from bench.plots.anytime import anytime_figure, median_gaps
-from bench.plots.front import fronts_figure
-from bench.plots.gaps import gaps_figure
-from bench.plots.plan import plan_figure
-from bench.plots.plan_words import folded, left_out, seconds
-from bench.plots.savings import savings_figure
-from bench.plots.style import OTHERS, SOLVERS, styles
-from bench.record import Task
-from bench.report import Report, make_report, write_report
-from instances.evaluate import evaluate
+from bench.records.record import Task
+from bench.reporting.anatomy import anatomy
+from bench.reporting.plots import save_figures
+from bench.reporting.plots.anytime import anytime_figure, median_gaps
+from bench.reporting.plots.front import fronts_figure
+from bench.reporting.plots.gaps import gaps_figure
+from bench.reporting.plots.plan import plan_figure
+from bench.reporting.plots.plan_words import folded, left_out, seconds
+from bench.reporting.plots.savings import savings_figure
+from bench.reporting.plots.style import OTHERS, SOLVERS, styles
+from bench.reporting.report import Report, make_report, write_report
 from instances.plan import Gpu, Plan
-from solvers.base import Outcome, Status, TracePoint
-from solvers.registry import solver_types
+from instances.referee.evaluate import evaluate
+from solvers.core.interface import Outcome, Status, TracePoint
+from solvers.core.registry import solver_types
 from tests.bench.folders import ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, SLOW, folder_with, task
 from tests.editing import hand_instance
 from tests.random_plans import drawn

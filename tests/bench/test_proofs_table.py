@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.proofs_table import HEADER, proofs_text
+from bench.studies.proofs import HEADER, proofs_text
 from tests.bench.test_readme import cells
 
 MACHINE = {"processor": "Abacus", "cores": 2, "memory_gib": 4}

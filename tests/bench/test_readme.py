@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.readme import BLOCK, PAGES, SOURCES, rewritten
-from bench.readme_tables import HARDNESS, HEADLINE, hardness_table, headline_table
-from bench.write_hardness import hardness_text
+from bench.reporting.readme_tables import HARDNESS, HEADLINE, hardness_table, headline_table
 from instances.errors import InputError
+from scripts.write_hardness import hardness_text
+from scripts.write_readme import BLOCK, PAGES, SOURCES, rewritten
 from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.store import Store
-from bench.verify import verify_store
+from bench.runs.store import Store
+from bench.verification.checks import verify_store
 
 FOLDERS = sorted((Path(__file__).parent.parent.parent / "results" / "reference").iterdir())
 

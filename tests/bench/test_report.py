@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.metrics import ContradictionError
-from bench.plots.savings import savings_figure
-from bench.record import Task
-from bench.report import HEADER, make_report, write_report
-from bench.store import Store
+from bench.records.record import Task
+from bench.reporting.metrics import ContradictionError
+from bench.reporting.plots.savings import savings_figure
+from bench.reporting.report import HEADER, make_report, write_report
+from bench.runs.store import Store
 from instances.errors import InputError
-from solvers.base import Outcome, Status
+from solvers.core.interface import Outcome, Status
 from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
 from tests.editing import hand_instance
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from bench.record import Task
-from bench.runner import pending, run_tasks
-from bench.store import Store
+from bench.records.record import Task
+from bench.runs.runner import pending, run_tasks
+from bench.runs.store import Store
 from instances.files import write_instance
-from solvers import registry
+from solvers.core import registry
 from tests.bench.folders import task
+from tests.bench.misbehaving import SOLVERS, Name
 from tests.editing import hand_instance
-from tests.solvers.misbehaving import SOLVERS, Name
 
 ROOT = Path(__file__).parent.parent.parent
 SUITE = """
@@ -132,7 +132,7 @@ def test_ctrl_c_keeps_what_finished_leaves_no_child_and_exits_with_130(tmp_path:
     write_instance(tmp_path / "instance.json", hand_instance())
     (tmp_path / "suite.toml").write_text(SUITE)
     mark = str(tmp_path)
-    words = [sys.executable, "-m", "bench.cli", "run", str(tmp_path / "suite.toml"), "--out", str(tmp_path / "run")]
+    words = [sys.executable, "-m", "bench.cli.app", "run", str(tmp_path / "suite.toml"), "--out", str(tmp_path / "run")]
     process = subprocess.Popen(
         words,
         cwd=ROOT,

@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import bench.suite
-from bench.hashes import check_hash, known_hashes
-from bench.suite import read_suite, shipped, tasks_of
-from bench.write_hardness import FILE as HARDNESS
-from bench.write_hashes import FOLDER, hashes_text
+import bench.runs.suite
+from bench.runs.known_hashes import check_hash, known_hashes
+from bench.runs.suite import read_suite, shipped, tasks_of
 from instances.catalogue import published_parameters
 from instances.errors import InputError
-from instances.family import families, generate
+from instances.generator.family import families, generate
+from scripts.write_hardness import FILE as HARDNESS
+from scripts.write_hashes import FOLDER, hashes_text
 from tests.bench.shipped import instances_by_suite
 
 SUITES = ("demo", "energy", "paper", "proofs", "regression", "scaling", "verify")
@@ -55,7 +55,7 @@ def test_an_instance_of_another_content_is_refused(monkeypatch: pytest.MonkeyPat
     def changed(family: str, gpus: int, *rest: object) -> object:
         return generate(family, gpus + 1, *rest).model_copy(update={"name": generate(family, gpus, *rest).name})  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bench.suite, "generate", changed)
+    monkeypatch.setattr(bench.runs.suite, "generate", changed)
     suite, folder = read_suite("regression")
     with pytest.raises(InputError, match=r"regression: instance .*: content hash: expected .*, found"):
         tasks_of(suite, folder, "regression")

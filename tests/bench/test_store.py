@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.record import SCHEMA
-from bench.store import Store
+from bench.records.record import SCHEMA
+from bench.runs.store import Store
 from instances.errors import InputError
 from tests.bench.folders import GOOD, NOTHING, POOR, folder_with, record, task
 from tests.editing import hand_instance

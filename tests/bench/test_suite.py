@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.record import Task
-from bench.suite import read_suite, shipped, tasks_of
+from bench.records.record import Task
+from bench.runs.suite import read_suite, shipped, tasks_of
 from instances.errors import InputError
 from instances.files import write_instance
 from tests.editing import hand_instance

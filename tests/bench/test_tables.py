@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.metrics import ContradictionError
-from bench.record import Task
-from bench.tables import label, runs_table, summary_table, with_truth
+from bench.records.record import Task
+from bench.reporting.frames import label, runs_table, summary_table, with_truth
+from bench.reporting.metrics import ContradictionError
 from instances.errors import InputError
-from solvers.base import Outcome, Status
+from solvers.core.interface import Outcome, Status
 from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
 
 

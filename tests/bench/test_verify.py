@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from bench.record import Task, checksum, record_of
-from bench.store import Store
-from bench.verify import verify_store
+from bench.records.record import Task, checksum, record_of
+from bench.runs.isolated import Ended, Ending, solve_isolated
+from bench.runs.store import Store
+from bench.verification.checks import verify_store
 from instances.objective import parse_objective
-from solvers.base import Budget, Monitor
-from solvers.isolated import Ended, Ending, solve_isolated
-from solvers.registry import make_solver
+from solvers.core.interface import Budget, Monitor
+from solvers.core.registry import make_solver
 from tests.random_instances import random_instance
 
 Record = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from instances.evaluate import evaluate
-from solvers.base import Status
+from instances.referee.evaluate import evaluate
+from solvers.core.interface import Status
 from tests.cases import CASES, CLOSE, FEASIBLE, INFEASIBLE, Case, named
 from tests.solving import solved
 

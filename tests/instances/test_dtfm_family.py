@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from instances.families.dtfm import SCENARIOS
-from instances.family import generate
+from instances.generator.families.dtfm import SCENARIOS
+from instances.generator.family import generate
 from instances.instance import Instance
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "dtfm-scenarios.json").read_text())

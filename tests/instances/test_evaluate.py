@@ -8,12 +8,12 @@ from math import fsum
 
 import pytest
 
-from instances.evaluate import compute_seconds, evaluate, gradient_bytes
 from instances.files import read_plan
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
 from instances.rates import Rates
-from instances.violations import violations
+from instances.referee.evaluate import compute_seconds, evaluate, gradient_bytes
+from instances.referee.violations import violations
 from instances.workload import Workload
 from tests.cases import CLOSE, DATA
 from tests.editing import DROP, HAND, changed, hand_instance

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
-from instances.family import LARGEST, SMALLEST, Option, families, generate
 from instances.files import instance_from_json, instance_to_json
-from instances.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere
+from instances.generator.family import LARGEST, SMALLEST, Option, families, generate
+from instances.generator.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere
 from instances.instance import COST_MODEL_VERSION, Instance
 from instances.plan import Plan
-from instances.violations import violations
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
 
 FAMILIES = sorted(families())
 HETEROGENEOUS = [name for name in FAMILIES if name != "uniform"]
@@ -119,7 +119,7 @@ def test_content_is_the_same_on_every_machine_and_python(name: str) -> None:
 FILES = """
 import sys
 from pathlib import Path
-from instances.family import families, generate
+from instances.generator.family import families, generate
 from instances.files import write_instance
 for name in families():
     write_instance(Path(sys.argv[1]) / f"{name}.json", generate(name, 24, 3, {}))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
 from instances.files import plan_from_json
 from instances.objective import CAP_SLACK, Goal, Objective, Reference, parse_objective
+from instances.referee.evaluate import evaluate
 from tests.editing import HAND_PLAN, hand_instance
 
 NUMBERS = st.floats(1e-30, 1e30)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
 from instances.files import plan_from_json
 from instances.rates import Rates, has_figure
-from solvers.base import Status
+from instances.referee.evaluate import evaluate
+from solvers.core.interface import Status
 from tests.editing import HAND_PLAN, hand_instance
 from tests.solving import solved
 

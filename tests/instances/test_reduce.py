@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
 from instances.files import instance_from_json
 from instances.plan import Gpu, Plan
 from instances.reduce import without
-from solvers.base import Status
+from instances.referee.evaluate import evaluate
+from solvers.core.interface import Status
 from tests.editing import HAND, edited, hand_instance
 from tests.random_instances import random_instance
 from tests.solving import solved

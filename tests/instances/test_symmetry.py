@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from bench.judge import Verdict, judge
-from instances.evaluate import evaluate
+from bench.runs.judge import Verdict, judge
 from instances.files import instance_from_json, instance_to_json
 from instances.instance import Instance
 from instances.objective import Reference, parse_objective
-from instances.violations import violations
-from solvers.base import Problem
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
+from solvers.core.interface import Problem
 from tests.cases import CASES, CLOSE, FEASIBLE, Case, named
 from tests.random_instances import random_instance
 from tests.random_plans import random_plan

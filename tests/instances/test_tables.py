@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from instances.evaluate import gradient_bytes, stage_seconds
 from instances.plan import Gpu, Plan
 from instances.rates import Rates
+from instances.referee.evaluate import gradient_bytes, stage_seconds
+from instances.referee.violations import violations
 from instances.tables import Grid, Tables
-from instances.violations import violations
 from instances.workload import Workload
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance

@@ -8,9 +8,9 @@ import pytest
 
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
+from instances.referee.violations import slot_bytes, violations
 from instances.tables import Grid, Tables
-from instances.violations import slot_bytes, violations
-from solvers.base import Status
+from solvers.core.interface import Status
 from tests.editing import changed, hand_instance
 from tests.random_plans import drawn
 from tests.solving import solved

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import numba
 
-from solvers.kernel import exchange, full, other_plan, shift, state
+from solvers.kernel import evaluation as full
+from solvers.kernel import reevaluation as other_plan
+from solvers.kernel import shift_move as shift
+from solvers.kernel import state
+from solvers.kernel import swap_move as exchange
 
 _jit = numba.njit
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from instances.evaluate import evaluate
 from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
 from instances.tables import Grid, Tables
-from solvers.base import Budget, Monitor, Problem
-from solvers.bounds import GridBound, grid_bounds, instant_bound, powered_gpus
 from solvers.brute import Brute, _Search
-from solvers.clock import Clock
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Problem
+from solvers.exact.grid_bounds import GridBound, grid_bounds, instant_bound, powered_gpus
 from solvers.kernel.cost import kernel_tables
 from tests.random_instances import random_instance, random_objectives
 

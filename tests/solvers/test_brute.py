@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from bench.judge import judge
-from instances.evaluate import evaluate
+from bench.runs.judge import judge
 from instances.instance import Instance
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
 from instances.tables import Tables
-from instances.violations import violations
-from solvers.base import Budget, Status
+from solvers.core.interface import Budget, Status
 from tests.cases import CLOSE, FEASIBLE, Case, named
 from tests.editing import hand_instance
 from tests.random_instances import random_instance

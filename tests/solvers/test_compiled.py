@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from solvers import compiled as module
+from solvers.core import compiled as module
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
-from solvers.dtfm.improved_path import path_length
+from solvers.dtfm.path_heuristic import path_length
 import numpy as np
 
 print(path_length(np.ones((4, 4)), np.arange(4)), path_length.stats.cache_path)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bench.suite import read_suite, tasks_of
-from instances.family import generate
+from bench.runs.suite import read_suite, tasks_of
+from instances.generator.family import generate
 from instances.instance import Instance
 from instances.tables import Tables
-from solvers.base import Budget, Status
-from solvers.by_hand.columns import balance, price_columns
-from solvers.by_hand.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
-from solvers.by_hand.sites import Site, pools, short_paths
+from solvers.core.interface import Budget, Status
 from solvers.kernel.cost import kernel_tables
+from solvers.placements.columns import balance, price_columns
+from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
+from solvers.placements.sites import Site, pools, short_paths
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance
 from tests.random_plans import roomy

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from bench.judge import Verdict, judge
+from bench.runs.judge import Verdict, judge
 from instances.errors import InputError
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Plan
-from instances.violations import violations
-from solvers.base import Budget, Monitor, Outcome, Problem, Proof, Status
-from solvers.registry import make_solver, solver_types
-from solvers.uniform import reference_of
+from instances.referee.violations import violations
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.registry import make_solver, solver_types
+from solvers.placements.uniform import reference_of
 from tests.cases import CLOSE, FEASIBLE, INFEASIBLE
 
 TYPES = solver_types()
@@ -238,7 +238,7 @@ def test_a_solver_without_chance_ignores_the_seed(name: str) -> None:
 
 
 def test_two_solvers_of_one_name_are_refused() -> None:
-    from solvers.registry import register
+    from solvers.core.registry import register
 
     class Impostor:
         name = "megatron"
@@ -256,7 +256,7 @@ def test_an_unknown_solver_is_refused_with_the_names_there_are() -> None:
     ("text", "reason"), [("x", "'x' is not a whole number"), ("1.5", "'1.5' is not a whole number")]
 )
 def test_an_option_of_the_wrong_type_is_refused(text: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from solvers import registry
+    from solvers.core import registry
 
     @dataclass(frozen=True)
     class Counting:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from solvers.dtfm.cost import partition_cost, read_pipelines
-from solvers.dtfm.improved_path import improved_path, path_length
 from solvers.dtfm.links import exchange_seconds, hop_seconds, link_units
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.path import held_karp, shortest_path
+from solvers.dtfm.path_heuristic import improved_path, path_length
 from tests.solvers.dtfm_facts import Problem, scenarios, tiny_problems
 
 # Few different values make ties, which is where matchings and paths go wrong.

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
-from instances.family import generate
+from instances.generator.family import generate
 from instances.instance import Instance
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
 from instances.tables import Tables
-from solvers.base import Budget, Monitor, Outcome, Status
-from solvers.clock import Clock
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Outcome, Status
+from solvers.core.registry import make_solver
+from solvers.dtfm.fitting_shapes import fillable_shapes
+from solvers.dtfm.grid_search import GridSearch
 from solvers.dtfm.network import network_of
-from solvers.dtfm.search_grid import GridSearch
-from solvers.dtfm.shapes import fillable_shapes
-from solvers.dtfm.solver import Dtfm
-from solvers.registry import make_solver
-from solvers.uniform import Shape, equal_layers
+from solvers.dtfm.scheduler import Dtfm
+from solvers.placements.uniform import Shape, equal_layers
 from tests.cases import DATA
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from instances.evaluate import evaluate
 from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
-from solvers.base import Budget, Monitor, Outcome, Problem, Status
+from instances.referee.evaluate import evaluate
 from solvers.brute import Brute
-from solvers.exact import search, splitting
-from solvers.registry import make_solver
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
+from solvers.core.registry import make_solver
+from solvers.exact import branching as splitting
+from solvers.exact import search
 from tests.random_instances import random_instance, random_objectives
 
 METHODS = [("cpsat", {}), ("milp", {}), ("milp", {"backend": "cbc"})]

@@ -8,12 +8,12 @@ import pulp
 import pytest
 
 from instances.objective import Goal
-from solvers.base import Budget, Monitor, Problem
-from solvers.exact.mip import backends
-from solvers.exact.mip.rows import LARGEST, weighted
-from solvers.exact.model import Claim
+from solvers.core.interface import Budget, Monitor, Problem
+from solvers.core.registry import make_solver
+from solvers.exact.leaf_model import Claim
+from solvers.exact.milp_model import backends
+from solvers.exact.milp_model.rows import LARGEST, weighted
 from solvers.exact.watch import Watch
-from solvers.registry import make_solver
 from tests.random_instances import random_instance
 
 

@@ -7,21 +7,21 @@ from itertools import pairwise
 
 import pytest
 
-from instances.evaluate import evaluate
 from instances.instance import Instance
 from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
 from instances.seeds import stream
-from instances.violations import violations
-from solvers.base import Problem
-from solvers.bounds import grid_bounds
+from solvers.core.interface import Problem
 from solvers.exact.costs import GridCosts
-from solvers.exact.mip.model import MipModel
-from solvers.exact.model import Claim, Model
-from solvers.exact.part import Part
-from solvers.exact.reach import fit_steps
+from solvers.exact.cpsat_model.model import SatModel
+from solvers.exact.grid_bounds import grid_bounds
+from solvers.exact.leaf_model import Claim, Model
+from solvers.exact.milp_model.model import MipModel
+from solvers.exact.propagation import fit_steps
 from solvers.exact.relaxation import tighten_part
-from solvers.exact.sat.model import SatModel
+from solvers.exact.subproblem import Part
 from tests.random_instances import random_instance, random_objectives
 
 MODELS: list[Model] = [SatModel(threads=1, seed=0), MipModel("highs", threads=1, seed=0)]

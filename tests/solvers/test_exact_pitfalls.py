@@ -11,23 +11,23 @@ import pulp
 import pytest
 from ortools.sat.python import cp_model
 
-from instances.evaluate import evaluate
 from instances.files import read_instance
 from instances.objective import Goal
 from instances.plan import Plan
-from solvers.base import Budget, Monitor, Problem, Status
-from solvers.bounds import grid_bounds
+from instances.referee.evaluate import evaluate
 from solvers.brute import Brute
-from solvers.clock import Clock
-from solvers.exact.mip import backends
-from solvers.exact.model import Answer, Claim, Contradiction, Model
-from solvers.exact.part import Part
-from solvers.exact.sat.model import _CLAIM as SAT_CLAIM
-from solvers.exact.sat.model import SatModel
-from solvers.exact.sat.scale import LARGEST_ROW, add_row, rounded, units_for
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Problem, Status
+from solvers.core.registry import make_solver
+from solvers.exact.cpsat_model.model import _CLAIM as SAT_CLAIM
+from solvers.exact.cpsat_model.model import SatModel
+from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
+from solvers.exact.grid_bounds import grid_bounds
+from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
+from solvers.exact.milp_model import backends
 from solvers.exact.search import Search
+from solvers.exact.subproblem import Part
 from solvers.exact.watch import OutOfTime, Watch
-from solvers.registry import make_solver
 from tests.random_instances import random_instance
 
 DATA = Path(__file__).parent.parent / "data"
@@ -228,7 +228,7 @@ def test_building_a_model_stops_at_the_deadline() -> None:
 def _part_with(problem: Problem, plan: Plan) -> Part:
     """The whole grid of a plan, as a part for a model."""
     from solvers.exact.costs import GridCosts
-    from solvers.exact.reach import fit_steps, fit_sync
+    from solvers.exact.propagation import fit_steps, fit_sync
 
     bounds = {tuple(bound.grid): bound for bound in grid_bounds(problem.tables, problem.goal)}
     part = Part.whole(GridCosts(problem.tables, problem.goal, bounds[plan.replicas, plan.stages, plan.micro_batch]))

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from instances.evaluate import evaluate
 from instances.objective import parse_objective
 from instances.plan import Plan
-from instances.violations import violations
-from solvers.base import Budget, Monitor, Problem
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
+from solvers.core.interface import Budget, Monitor, Problem
+from solvers.core.registry import make_solver
 from solvers.memetic.grids import bounds_of, usable_grids
-from solvers.registry import make_solver
 from tests.random_instances import random_instance
 from tests.random_plans import roomy
 from tests.solving import outcome_of, problem_of
@@ -42,7 +42,7 @@ def niche_of(problem: Problem, plan: Plan) -> int:
 def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None:
     import numba
 
-    from solvers.memetic import regrid
+    from solvers.memetic import grid_moves as regrid
     from solvers.memetic.search import advance
     from tests.solvers.kernel_calls import load
 
@@ -80,7 +80,7 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 def test_a_stage_put_in_can_be_taken_out_again() -> None:
     import numba
 
-    from solvers.memetic import regrid
+    from solvers.memetic import grid_moves as regrid
 
     @numba.njit
     def put_in(group, s, replicas, stages):
@@ -144,8 +144,8 @@ def test_closed_grids_get_no_descendants() -> None:
 def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     """A front, too, which has no goal before its first child."""
     from solvers.memetic.algorithm import Memetic, make_search
-    from solvers.memetic.given import give
     from solvers.memetic.search import advance
+    from solvers.memetic.warm_starts import give
 
     fastest = Problem(roomy(random_instance(3, gpus=6)), parse_objective("time").goal(None))
     start = Memetic().solve(fastest, Budget(evaluations=20_000), Monitor()).plan

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from instances.evaluate import evaluate
 from instances.instance import Instance
 from instances.objective import Goal
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
 from instances.seeds import stream
 from instances.tables import Tables
-from instances.violations import violations
-from solvers.kernel.packed import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
+from solvers.kernel.layout import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
 from tests.random_instances import random_instance
 from tests.random_plans import random_plan, roomy
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from instances.family import generate
+from instances.generator.family import generate
 from instances.objective import Goal
 from instances.tables import Tables
-from solvers.kernel.packed import Packed, pack
+from solvers.kernel.layout import Packed, pack
 
 REPLICAS, STAGES = 8, 8
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.evaluate import evaluate
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
 from instances.tables import Tables
-from instances.violations import violations
-from solvers.base import Status
-from solvers.uniform import best_uniform, equal_layers, reference_of, uniform_plans
+from solvers.core.interface import Status
+from solvers.placements.uniform import best_uniform, equal_layers, reference_of, uniform_plans
 from tests.cases import INFEASIBLE
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from instances.errors import InputError
-from instances.evaluate import evaluate
 from instances.files import write_instance
 from instances.plan import Plan
-from instances.violations import violations
-from solvers.base import Budget, Monitor, Outcome, Problem, Status
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
+from solvers.core.registry import make_solver
 from solvers.memetic.algorithm import Memetic
 from solvers.memetic.parameters import ALLOWED
-from solvers.registry import make_solver
 from tests.cases import CLOSE, FEASIBLE, INFEASIBLE, Case
 from tests.random_instances import random_instance, random_objectives
 from tests.solving import outcome_of, problem_of
@@ -165,7 +165,7 @@ PROGRAM = """
 import json, sys
 from instances.files import read_instance
 from instances.objective import parse_objective
-from solvers.base import Budget, Monitor, Problem
+from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic
 problem = Problem(read_instance(sys.argv[1]), parse_objective("time").goal())
 outcome = Memetic().solve(problem, Budget(evaluations=20000, seed=int(sys.argv[2])), Monitor())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.suite import entries_of, read_suite, shipped
+from bench.runs.suite import entries_of, read_suite, shipped
 from instances.instance import Instance
 from instances.objective import parse_objective
-from solvers.base import Budget, Problem
-from solvers.uniform import reference_of
+from solvers.core.interface import Budget, Problem
+from solvers.placements.uniform import reference_of
 from tests.solving import outcome_of
 
 CLOSE = 1e-9

@@ -11,11 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from instances.evaluate import evaluate
-from instances.family import generate
+from instances.generator.family import generate
 from instances.instance import Instance
 from instances.plan import Plan
-from solvers.base import Budget, Monitor, Problem
+from instances.referee.evaluate import evaluate
+from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic
 from tests.cases import CLOSE
 from tests.random_instances import random_instance

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from instances.family import generate
-from instances.violations import violations
-from solvers.base import Budget, Monitor, Problem, Status
-from solvers.by_hand.best_plans import BestPlans
-from solvers.clock import Clock
-from solvers.memetic.finds import Finds
-from solvers.memetic.given import give, price_by_hand
+from instances.generator.family import generate
+from instances.referee.violations import violations
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.memetic.grids import usable_grids
+from solvers.memetic.incumbents import Finds
+from solvers.memetic.warm_starts import give, price_by_hand
+from solvers.placements.best_plans import BestPlans
 from tests.cases import CLOSE, FEASIBLE
 from tests.random_instances import random_instance
 from tests.solving import outcome_of, problem_of

@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from instances.family import generate
+from instances.generator.family import generate
 from instances.tables import Tables
-from solvers.base import Budget, Status
+from solvers.core.interface import Budget, Status
 from solvers.kernel.cost import kernel_tables
-from solvers.random_search.draw import draw_groups, draw_split, repair_split
-from solvers.random_search.grids import roomy_grids
+from solvers.kernel.sampling import draw_groups, draw_split, repair_split
+from solvers.placements.roomy_grids import roomy_grids
 from tests.cases import FEASIBLE, INFEASIBLE, Case, named
 from tests.random_instances import random_instance
 from tests.solving import outcome_of, problem_of

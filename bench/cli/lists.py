@@ -1,0 +1,32 @@
+"""What there is to choose from: `solvers`, `families`, `suites`."""
+
+from __future__ import annotations
+
+from bench.cli.options import DONE, Json, print_json
+
+
+def solvers(as_json: Json = False) -> int:
+    """List the solvers: what each is and what it proves."""
+    from bench.cli.display import show_list, solver_rows
+
+    rows = solver_rows()
+    print_json({"solvers": rows}) if as_json else show_list(("solver", "proves", "summary", "options"), rows)
+    return DONE
+
+
+def families(as_json: Json = False) -> int:
+    """List the instance families: what each covers."""
+    from bench.cli.display import family_rows, show_list
+
+    rows = family_rows()
+    print_json({"families": rows}) if as_json else show_list(("family", "summary", "options"), rows)
+    return DONE
+
+
+def suites(as_json: Json = False) -> int:
+    """List the suites that come with the package."""
+    from bench.cli.display import show_list, suite_rows
+
+    rows = suite_rows()
+    print_json({"suites": rows}) if as_json else show_list(("suite", "summary"), rows)
+    return DONE

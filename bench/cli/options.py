@@ -1,0 +1,59 @@
+"""What the commands share: exit statuses, arguments and options of the same meaning, ways to speak."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from instances.errors import InputError
+
+DONE, ANSWER_NO, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+InstanceFile = Annotated[Path, typer.Argument(help="Instance file.", metavar="INSTANCE")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of the solver or family; repeatable.", metavar="KEY=VALUE"),
+]
+Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, .svg or .pdf file.", metavar="FILE")]
+
+
+def say(text: str) -> None:
+    """A line of the answer."""
+    print(text)  # noqa: T201
+
+
+def note(text: str) -> None:
+    """A line beside the answer."""
+    print(text, file=sys.stderr)  # noqa: T201
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """The answer of `--json`."""
+    say(json.dumps(content, allow_nan=False))
+
+
+def key_values(options: Sequence[str] | None) -> dict[str, str]:
+    """Options given as KEY=VALUE."""
+    found: dict[str, str] = {}
+    for text in options or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InputError(f"--option {text!r}: is not KEY=VALUE")
+        if key in found:
+            raise InputError(f"--option {key}: is given twice")
+        found[key] = value
+    return found
+
+
+def check_picture(picture: Path | None) -> None:
+    """Refuse an unknown suffix before any work."""
+    if picture is not None:
+        from bench.reporting.plots.files import picture_suffix
+
+        picture_suffix(picture)

@@ -1,0 +1,1 @@
+"""Records of runs, where they were made, and the best known values."""

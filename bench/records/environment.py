@@ -1,0 +1,75 @@
+"""Where a result was made: versions, commit and machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("geotrain-bench", "highspy", "moocore", "numba", "numpy", "ortools", "pandas", "pulp", "scipy")
+
+
+@cache
+def versions() -> dict[str, str | None]:
+    """Versions of Python and of every package that can change a result; None where one is missing."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+@cache
+def commit() -> dict[str, str | bool | None]:
+    """Commit of the source tree and whether it has changes; None for an installed copy."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return {"commit": None, "dirty": None}
+    head = _git(root, "rev-parse", "HEAD")
+    status = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": head or None, "dirty": None if status is None else bool(status)}
+
+
+@cache
+def machine() -> dict[str, str | int | None]:
+    """Processor, cores, memory and system; nothing that names the machine."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "system": platform.system(),
+        "architecture": platform.machine(),
+    }
+
+
+def _git(root: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory_gib() -> int | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (ValueError, OSError):
+        return None

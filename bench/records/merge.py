@@ -1,0 +1,143 @@
+"""What the command `best` does: merge better values and bounds from run folders into the best known ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.records.best_known import (
+    BestKnown,
+    Credit,
+    Key,
+    default_file,
+    key_of_record,
+    read_best_known,
+    reference_in,
+    write_best_known,
+)
+from bench.reporting.metrics import TOLERANCE, ContradictionError
+from bench.runs.known_hashes import known_hashes
+from bench.runs.store import Store
+from bench.verification.checks import record_name, verify_record
+from instances.errors import InputError
+from instances.instance import COST_MODEL_VERSION
+from instances.objective import parse_objective
+
+Record = dict[str, Any]
+
+
+def merge_folders(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
+    """Merge run folders into a file (default: the committed one, of shipped suites only); counts of what changed.
+
+    Nothing is written unless every record holds before the referee and fits what is known.
+    """
+    target = file or default_file()
+    held = None if file else set(known_hashes())
+    known = {key: entry for key, entry in read_best_known(target).items() if _current(entry, held)}
+    counts: Counter[str] = Counter()
+    for folder in folders:
+        store = Store(folder)
+        # Those with a plan first: a bound without one has something to belong to then.
+        for record in sorted(store.records(), key=lambda record: record["value"] is None):
+            if held is not None and record["instance"] not in held:
+                counts["of_other_instances"] += 1
+            elif parse_objective(record["objective"]).kind != "front":
+                _refuse_unfit(record, store, known)
+                _merge(known, record, counts)
+    write_best_known(target, known.values())
+    return {
+        "file": str(target),
+        "entries": len(known),
+        "proven": sum(entry.proven for entry in known.values()),
+        **{name: counts[name] for name in ("new", "better_values", "better_bounds", "of_other_instances")},
+    }
+
+
+def _current(entry: BestKnown, held: set[str] | None) -> bool:
+    """Whether an entry is of this cost model, of an instance that is held, and of its content in the suites."""
+    if held is not None and entry.instance not in held:
+        return False
+    expected = known_hashes().get(entry.instance, entry.instance_hash)
+    return entry.cost_model_version == COST_MODEL_VERSION and entry.instance_hash == expected
+
+
+def _refuse_unfit(record: Record, store: Store, known: Mapping[Key, BestKnown]) -> None:
+    """InputError if the record is wrong or belongs to another instance of the same name."""
+    where = f"{store.folder}: {record_name(record)}"
+    findings = verify_record(record, store)
+    if findings:
+        raise InputError(f"{where}: {findings[0]}")
+    name, content = record["instance"], record["instance_hash"]
+    others = {known_hashes().get(name, content), *(e.instance_hash for e in known.values() if e.instance == name)}
+    if others != {content}:
+        other = sorted(others - {content})[0]
+        raise InputError(f"{where}: content hash: the instance of this name has {other}, the record has {content}")
+
+
+def _merge(known: dict[Key, BestKnown], record: Record, counts: Counter[str]) -> None:
+    key = key_of_record(record)
+    entry = known.get(key)
+    if entry is not None:
+        _refuse_contradiction(entry, record)
+    value, bound = record["value"], record["bound"]
+    if entry is None:
+        if value is not None:  # a bound alone waits for a plan
+            known[key] = _new(record)
+            counts["new"] += 1
+        return
+    changes: dict[str, Any] = {}
+    if value is not None and value < entry.value * (1 - TOLERANCE):
+        changes |= {"value": value, "plan": record["plan"], "value_by": _credit(record)}
+        counts["better_values"] += 1
+    least = changes.get("value", entry.value)
+    if bound is not None and bound > (entry.bound or 0.0) * (1 + TOLERANCE):
+        changes |= {"bound": min(bound, least), "bound_by": _credit(record)}
+        counts["better_bounds"] += 1
+    known[key] = entry.model_copy(update=changes)
+
+
+def _new(record: Record) -> BestKnown:
+    return BestKnown(
+        schema="geotrain-bench/best-known/1",
+        instance=record["instance"],
+        instance_hash=record["instance_hash"],
+        cost_model_version=record["cost_model_version"],
+        objective=record["objective"],
+        reference=reference_in(record),
+        value=record["value"],
+        bound=record["bound"],
+        plan=record["plan"],
+        value_by=_credit(record),
+        bound_by=None if record["bound"] is None else _credit(record),
+    )
+
+
+def _refuse_contradiction(entry: BestKnown, record: Record) -> None:
+    where, run = f"{entry.instance}, {entry.objective}", f"{record['solver']} (seed {record['seed']})"
+    value, bound = record["value"], record["bound"]
+    if record["status"] == "infeasible":
+        raise ContradictionError(f"{where}: {run} proves that there is no plan, {entry.value_by} has one")
+    if bound is not None and bound > entry.value * (1 + TOLERANCE):
+        raise ContradictionError(
+            f"{where}: {run} proves the bound {bound!r}, but {entry.value_by} has a plan of {entry.value!r}"
+        )
+    if value is not None and entry.bound is not None and entry.bound > value * (1 + TOLERANCE):
+        raise ContradictionError(
+            f"{where}: {entry.bound_by} proves the bound {entry.bound!r}, but {run} has a plan of {value!r}"
+        )
+
+
+def _credit(record: Record) -> Credit:
+    return Credit(
+        solver=record["solver"],
+        options=record["options"],
+        seed=record["seed"],
+        threads=record["threads"],
+        time_limit_s=record["time_limit_s"],
+        evaluation_limit=record["evaluation_limit"],
+        commit=record["commit"],
+        day=datetime.now(UTC).date().isoformat(),
+    )

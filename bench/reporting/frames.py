@@ -1,0 +1,200 @@
+"""Records to tables: one row a run, then one row per instance, objective and solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+from bench.records.best_known import BestKnown, Key, best_known, key_of_record
+from bench.reporting.metrics import TOLERANCE, ContradictionError, optimality_gap, saving
+from instances.errors import InputError
+
+BASELINE = "megatron"
+SOLVED = ("optimal", "feasible")
+BY = ["instance", "gpus", "objective", "solver"]
+NUMBERS = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
+KNOWN = ["known_value", "known_bound", "known_optimum"]  # of the problem, by the file of best known values
+
+
+def label(solver: str, options: dict[str, str]) -> str:
+    """A solver's name with the options that were set."""
+    words = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
+    return f"{solver}[{words}]" if words else solver
+
+
+def runs_table(
+    asked: Sequence[dict[str, Any]],
+    records: Sequence[dict[str, Any]],
+    known: Mapping[Key, BestKnown] | None = None,
+) -> pd.DataFrame:
+    """One row for each run asked for, in that order; a run without a record has the status `missing`.
+
+    `known` (default: the committed file) gives each problem's best known value and bound, if it has them.
+    InputError if the records mix cost-model versions or contents of one instance.
+    """
+    by_key = {record["key"]: record for record in records}
+    _refuse_mixtures([by_key[run["key"]] for run in asked if run["key"] in by_key])
+    rows = []
+    for run in asked:
+        record = by_key.get(run["key"], {})
+        rows.append(
+            {
+                "instance": run["instance"],
+                "gpus": run["gpus"],
+                "objective": run["objective"],
+                "solver": label(run["solver"], run["options"]),
+                "seed": run["seed"],
+                "status": record.get("status", "missing"),
+                "ended": record.get("ended", "missing"),
+                **{name: record.get(name) for name in NUMBERS[:-1]},
+                "front_points": len(record["front"]) if record.get("front") else None,
+                **_known_of(record, best_known() if known is None else known),
+            }
+        )
+    table = pd.DataFrame(rows, columns=None if rows else [*BY, "seed", "status", "ended", *NUMBERS, *KNOWN, "known_by"])
+    table[NUMBERS + KNOWN] = table[NUMBERS + KNOWN].astype("float64")
+    return table
+
+
+def _known_of(record: Mapping[str, Any], known: Mapping[Key, BestKnown]) -> dict[str, Any]:
+    """What the file of best known values says of the record's problem."""
+    entry = known.get(key_of_record(record)) if record else None
+    if entry is None:
+        return dict.fromkeys([*KNOWN, "known_by"])
+    return {
+        "known_value": entry.value,
+        "known_bound": entry.bound,
+        "known_optimum": entry.value if entry.proven else None,
+        "known_by": f"best known values: {entry.value_by}" + (f", bound {entry.bound_by}" if entry.bound_by else ""),
+    }
+
+
+def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
+    """Add what is known of each instance and objective: proven optimum, best bound, best value; and savings.
+
+    Raises
+    ------
+    ContradictionError
+        If one run's bound lies above another run's feasible value, or two proven optima differ; the best
+        known values count as a run.
+    """
+    runs = runs.copy()
+    for (instance, objective), rows in runs.groupby(["instance", "objective"], sort=False):
+        _refuse_contradictions(f"{instance}, {objective}", rows)
+    runs["proven"] = runs["value"].where(runs["status"] == "optimal")
+    problems = runs.groupby(["instance", "objective"], sort=False)
+    sources: tuple[tuple[str, str, str, Literal["min", "max"]], ...] = (
+        ("optimum", "proven", "known_optimum", "min"),
+        ("best_bound", "bound", "known_bound", "max"),
+        ("best_value", "value", "known_value", "min"),
+    )
+    for name, own, known, extreme in sources:
+        of_runs, committed = problems[own].transform(extreme), problems[known].transform(extreme)
+        runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
+    for gap, truth in (("optimality_gap", "optimum"), ("best_known_gap", "best_value")):
+        pairs = zip(runs["value"], runs[truth], strict=True)
+        runs[gap] = [optimality_gap(_number(value), _number(least)) for value, least in pairs]
+    runs["certified_gap"] = (runs["value"] - runs["best_bound"]) / runs["value"]
+    # The baseline's plan is the same under every objective, so any of its rows that has a plan serves.
+    plans = runs[(runs["solver"] == BASELINE) & runs["time_s"].notna()].drop_duplicates("instance")
+    for measure in ("time_s", "energy_j"):
+        baseline = runs["instance"].map(plans.set_index("instance")[measure])
+        runs[f"{measure.split('_')[0]}_saving"] = [
+            saving(_number(b), _number(p)) for b, p in zip(baseline, runs[measure], strict=True)
+        ]
+    columns = ["optimality_gap", "best_known_gap", "time_saving", "energy_saving"]
+    runs[columns] = runs[columns].astype("float64")
+    return runs
+
+
+def summary_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per instance, objective and solver: medians over seeds, how many runs solved it, and of how many.
+
+    Runs that failed stay in the count; medians are over the runs that have a plan.
+    """
+    rows = []
+    order = {name: list(dict.fromkeys(runs[name])) for name in BY}
+    places = runs[BY].apply(lambda column: column.map(order[column.name].index))
+    for key, group in runs.loc[places.sort_values(BY, kind="stable").index].groupby(BY, sort=False):
+        solved = group[group["status"].isin(SOLVED)]
+        rows.append(
+            {
+                **dict(zip(BY, key, strict=True)),
+                "status": _statuses(group["status"]),
+                "runs": len(group),
+                "solved": len(solved),
+                **{
+                    name: solved[name].median()
+                    for name in (
+                        "value",
+                        "time_s",
+                        "energy_j",
+                        "optimality_gap",
+                        "certified_gap",
+                        "best_known_gap",
+                        "time_saving",
+                        "energy_saving",
+                    )
+                },
+                "value_worst": solved["value"].max(),
+                "wall_s": group["wall_s"].median(),
+                "gap": solved["gap"].median(),
+                "bound": group["bound"].max(),
+                "optimum": group["optimum"].iloc[0],
+                "best_bound": group["best_bound"].iloc[0],
+                "best_value": group["best_value"].iloc[0],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _statuses(statuses: pd.Series[str]) -> str:
+    counts = statuses.value_counts(sort=False)
+    if len(counts) == 1:
+        return str(counts.index[0])
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+def _refuse_mixtures(records: Sequence[dict[str, Any]]) -> None:
+    versions = sorted({record["cost_model_version"] for record in records})
+    if len(versions) > 1:
+        raise InputError(f"results of cost-model versions {versions} cannot be combined")
+    hashes: dict[str, str] = {}
+    for record in records:
+        name, content = record["instance"], record["instance_hash"]
+        if hashes.setdefault(name, content) != content:
+            raise InputError(f"results of instance {name} belong to different contents ({hashes[name]}, {content})")
+
+
+def _refuse_contradictions(where: str, rows: pd.DataFrame) -> None:
+    committed = rows[rows["known_by"].notna()].head(1)
+    if len(committed):
+        claim = {"value": "known_value", "bound": "known_bound", "solver": "known_by"}
+        claims = committed.assign(status="feasible", seed=-1, **{name: committed[own] for name, own in claim.items()})
+        rows = pd.concat([rows, claims])
+    with_bound, with_value = rows[rows["bound"].notna()], rows[rows["value"].notna()]
+    if not len(with_value):
+        return
+    best = with_value.iloc[int(with_value["value"].argmin())]
+    infeasible = rows[rows["status"] == "infeasible"]
+    if len(infeasible):
+        raise ContradictionError(
+            f"{where}: {_run(infeasible.iloc[0])} proves that there is no plan, {_run(best)} has one"
+        )
+    if len(with_bound):
+        tightest = with_bound.iloc[int(with_bound["bound"].argmax())]
+        if tightest["bound"] > best["value"] * (1 + TOLERANCE):
+            raise ContradictionError(
+                f"{where}: {_run(tightest)} proves the bound {float(tightest['bound'])!r}, "
+                f"but {_run(best)} has a plan of {float(best['value'])!r}"
+            )
+
+
+def _run(row: pd.Series[Any]) -> str:
+    return row["solver"] if row["seed"] < 0 else f"{row['solver']} (seed {row['seed']})"
+
+
+def _number(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)

@@ -1,0 +1,78 @@
+"""Figures: functions from a frame and an `Axes` to the `Axes`; saving happens here and in `saving`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bench.reporting.frames import BASELINE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure in the report's folder: file name, caption, and what it shows in words for those who cannot see it."""
+
+    name: str
+    caption: str
+    alt: str
+
+
+def save_figures(runs: pd.DataFrame, traces: pd.DataFrame, fronts: pd.DataFrame, folder: Path) -> list[Drawn]:
+    """Draw what the runs allow, as PNG files in `folder`; a figure with nothing to show is left out.
+
+    A file that an earlier report left under the name of such a figure is removed.
+    """
+    from bench.reporting.plots.anytime import anytime_figure
+    from bench.reporting.plots.files import save
+    from bench.reporting.plots.front import fronts_figure
+    from bench.reporting.plots.gaps import gaps_figure
+    from bench.reporting.plots.savings import savings_figure
+
+    solvers = ", ".join(dict.fromkeys(runs["solver"]))
+    makers: dict[Drawn, Callable[[], Figure | None]] = {
+        Drawn(
+            "savings.png",
+            f"Time and energy that plans save against {BASELINE}'s, of the same plan: medians over the runs with a "
+            f"plan, lines from the worst to the best. Left of 0 the plan is worse.",
+            f"Dots of time and energy saved against {BASELINE}, by instance and objective, for {solvers}.",
+        ): lambda: savings_figure(runs) if _any_saving(runs) else None,
+        Drawn(
+            "gaps.png",
+            "Share of all runs whose plan comes within a gap of the proven optimum and, apart from it, of the best "
+            "known value where no optimum is proven. Markers show the exact hits; runs without a plan never count as "
+            "within, so a line may end below 100 %.",
+            f"Staircases of the share of runs by gap, for {solvers}.",
+        ): lambda: gaps_figure(runs),
+        Drawn(
+            "anytime.png",
+            "The best plan so far by search seconds: median gap to the best known value over all runs at a size, "
+            "drawn once half of them have a plan, up to the end of the last run.",
+            f"Falling staircases of the median gap by search seconds, for {solvers}.",
+        ): lambda: anytime_figure(runs, traces),
+        Drawn(
+            "fronts.png",
+            "The trade-off between iteration time and energy, one staircase per run; hollow markers are fronts proven "
+            "complete. Points are the plans of solvers that gave no front, whatever they minimised.",
+            f"Energy by iteration time for {', '.join(dict.fromkeys(fronts['instance']))}.",
+        ): lambda: fronts_figure(runs, fronts),
+    }
+    drawn = []
+    for entry, make in makers.items():
+        figure = make() if len(runs) else None
+        if figure is None:
+            (folder / entry.name).unlink(missing_ok=True)
+        else:
+            save(figure, folder / entry.name)
+            drawn.append(entry)
+    return drawn
+
+
+def _any_saving(runs: pd.DataFrame) -> bool:
+    return bool(runs.loc[runs["solver"] != BASELINE, "time_saving"].notna().any())

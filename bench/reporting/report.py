@@ -1,0 +1,203 @@
+"""The report of a run folder: tables as Markdown and CSV, figures, and one page that holds them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bench.reporting.formatting import NOTHING, markdown, percent, significant
+from bench.reporting.frames import BASELINE, runs_table, summary_table, with_truth
+from bench.reporting.traces import front_table, trace_table
+from bench.runs.store import Store
+from instances.files import write_text
+from instances.instance import COST_MODEL_VERSION
+
+if TYPE_CHECKING:
+    from bench.reporting.plots import Drawn
+
+HEADER = (
+    "instance",
+    "GPUs",
+    "objective",
+    "solver",
+    "status",
+    "solved",
+    "time [s]",
+    "energy [kJ]",
+    "value",
+    "optimum or bound",
+    "optimality gap",
+    "certified gap",
+    "gap to best known",
+    f"time saved vs {BASELINE}",
+    f"energy saved vs {BASELINE}",
+    "seconds",
+)
+RIGHT = tuple(name not in ("instance", "objective", "solver", "status") for name in HEADER)
+NOTES = (
+    "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
+    "solved: runs with a plan, of all runs; failed runs stay in the count.",
+    "optimum or bound: `=` a proven optimum, `>=` the best proven lower bound, n/a where nothing is proven; of any "
+    "run, or of the best known values that come with the suites.",
+    "optimality gap: (value - optimum) / optimum, n/a where no optimum is proven.",
+    "certified gap: (value - bound) / value.",
+    "gap to best known: (value - best) / best, the best value of any run or of those that come with the suites.",
+    f"saved: ({BASELINE} - plan) / {BASELINE}, time and energy of the same plan; negative where the plan is worse.",
+    "seconds: median search time of a run, without compilation.",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report holds; `table` is Markdown."""
+
+    suite: str
+    table: str
+    missing: list[str]
+    problems: list[str]
+    origin: list[str]
+    summary: pd.DataFrame
+    runs: pd.DataFrame
+    traces: pd.DataFrame
+    fronts: pd.DataFrame
+
+    def markdown(self, figures: list[Drawn]) -> str:
+        """The whole report as Markdown."""
+        lines = [f"# Report on suite {self.suite}", "", self.table, ""]
+        for figure in figures:
+            lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
+        if self.missing:
+            lines += [
+                f"## Missing: {len(self.missing)} of {len(self.runs)} runs",
+                "",
+                *_bullets(self.missing),
+                "",
+            ]
+        if self.problems:
+            lines += ["## What went wrong", "", *_bullets(self.problems), ""]
+        lines += [
+            "## How to read it",
+            "",
+            *_bullets(list(NOTES)),
+            "",
+            "## Made with",
+            "",
+            *_bullets(self.origin),
+            "",
+        ]
+        return "\n".join(lines)
+
+
+def make_report(store: Store) -> Report:
+    """Read a run folder, finished or not. ContradictionError if two results cannot both be right."""
+    asked, records = store.asked(), store.records()
+    runs = with_truth(runs_table(asked["runs"], records))
+    summary = summary_table(runs)
+    missing = runs[runs["status"] == "missing"]
+    wanted = {run["key"] for run in asked["runs"]}
+    used = [record for record in records if record["key"] in wanted]
+    return Report(
+        suite=asked["suite"],
+        table=markdown(HEADER, [_row(row) for row in summary.to_dict("records")], RIGHT),
+        missing=[_name(row) for row in missing.to_dict("records")],
+        problems=[f"{_name(r)}: {r['ended']}: {r['reason'] or 'no reason given'}" for r in used if _went_wrong(r)],
+        origin=_origin(used),
+        summary=summary,
+        runs=runs,
+        traces=trace_table(asked["runs"], records),
+        fronts=front_table(asked["runs"], records),
+    )
+
+
+def write_report(store: Store) -> tuple[Report, Path]:
+    """Write report.md, report.html, summary.csv, runs.csv and the figures; the path is that of report.md."""
+    from bench.reporting.plots import save_figures
+
+    report = make_report(store)
+    figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
+    text = report.markdown(figures)
+    write_text(store.folder / "report.md", text)
+    write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
+    write_text(store.folder / "runs.csv", report.runs.to_csv(index=False, na_rep="NA"))
+    write_text(store.folder / "report.html", _page(report, figures))
+    return report, store.folder / "report.md"
+
+
+def _row(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        row["instance"],
+        str(row["gpus"]),
+        row["objective"],
+        row["solver"],
+        row["status"],
+        f"{row['solved']}/{row['runs']}",
+        significant(row["time_s"]),
+        significant(row["energy_j"] / 1000),
+        significant(row["value"], 6),
+        _truth(row),
+        percent(row["optimality_gap"]),
+        percent(row["certified_gap"]),
+        percent(row["best_known_gap"]),
+        percent(row["time_saving"], signed=True),
+        percent(row["energy_saving"], signed=True),
+        significant(row["wall_s"], 3),
+    ]
+
+
+def _truth(row: Mapping[Any, Any]) -> str:
+    """What is proven of the instance."""
+    if not pd.isna(row["optimum"]):
+        return f"= {significant(row['optimum'], 6)}"
+    return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
+
+
+def _origin(records: list[dict[str, Any]]) -> list[str]:
+    lines = [f"cost model version {COST_MODEL_VERSION}"]
+    for name in ("commit", "machine", "versions"):
+        lines += [f"{name}: {text}" for text in dict.fromkeys(_words(record, name) for record in records)]
+    if any(not record["timed_alone"] for record in records):
+        lines.append("runs were made side by side: their seconds are no timings")
+    return lines
+
+
+def _words(record: dict[str, Any], name: str) -> str:
+    if name == "commit":
+        if record["commit"] is None:
+            return "none (an installed copy)"
+        return f"{record['commit']}{' with uncommitted changes' if record['dirty'] else ''}"
+    return ", ".join(f"{key} {value}" for key, value in record[name].items() if value is not None)
+
+
+def _name(run: Mapping[Any, Any]) -> str:
+    return f"{run['instance']}, {run['objective']}, {run['solver']}, seed {run['seed']}"
+
+
+def _went_wrong(record: dict[str, Any]) -> bool:
+    refuted = record["status"] == "feasible" and record["reason"] is not None
+    return refuted or record["status"] == "error" or record["ended"] in ("crashed", "out_of_memory")
+
+
+def _bullets(lines: list[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
+
+
+def _unmarked(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|" else letter for letter in " ".join(text.split()))
+
+
+def _page(report: Report, figures: list[Drawn]) -> str:
+    from jinja2 import Environment
+
+    template = (files("bench.reporting") / "templates" / "report.html.j2").read_text(encoding="utf-8")
+    rows = [_row(row) for row in report.summary.to_dict("records")]
+    return (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(report=report, header=HEADER, rows=rows, right=RIGHT, notes=NOTES, figures=figures)
+    )

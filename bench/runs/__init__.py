@@ -1,0 +1,1 @@
+"""Runs: suites, tasks, isolated processes, the judge and the store."""

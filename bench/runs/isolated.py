@@ -1,0 +1,244 @@
+"""A solver in a process of its own: limits hold from outside, and nothing found is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from solvers.core.front import Front
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
+from solvers.core.registry import make_solver
+
+GRACE_S = 1.0
+"""How long past its limit a solver may take to stop by itself before it is killed."""
+STARTUP_S = 60.0
+"""How long a child may take to import what it needs."""
+COMPILE_S = 300.0
+"""How much longer a solver that stops by itself may take to compile, where nothing is cached yet."""
+
+
+class Ended(StrEnum):
+    """How a run ended, apart from what it found."""
+
+    FINISHED = "finished"
+    TIME_LIMIT = "time_limit"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What came of an isolated run. `reason` says in a line why it did not finish, if it did not."""
+
+    outcome: Outcome
+    ended: Ended
+    wall_s: float  # of the search, without the child's start
+    cpu_s: float | None  # of the whole child; None if it was killed
+    reason: str | None = None
+
+
+def preload(modules: Sequence[str]) -> None:
+    """Let the server that children are forked from import these first; only before the first child."""
+    _context().set_forkserver_preload(["solvers.core.registry", *modules])
+
+
+class IsolatedRun:
+    """One child at work. Poll it with `absorb` until `ending` is there; kill it by `interrupt`."""
+
+    def __init__(self, name: str, options: Mapping[str, str], problem: Problem, budget: Budget) -> None:
+        self._problem = problem
+        self._seconds = budget.seconds
+        self._plan = problem.start
+        self._value = problem.value(problem.start) if problem.start else None
+        self._front = Front()
+        self._bound: float | None = None
+        self._details: dict[str, Any] = {}
+        self._called = time.monotonic()
+        self._started: float | None = None
+        self._compiling = False
+        # A method that is stopped from outside counts its start as well: the limit is the caller's.
+        self._from_call = make_solver(name, options).isolated
+        self.ending: Ending | None = None
+
+        self.connection, theirs = _context().Pipe(duplex=False)
+        task = (
+            name,
+            dict(options),
+            problem.instance,
+            problem.goal,
+            problem.start,
+            budget,
+            self._from_call,
+            self._called,
+        )
+        self._process = _context().Process(target=_work, args=(theirs, task), daemon=False)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def deadline(self) -> float | None:
+        """When the child will be killed, on `time.monotonic`; None without a limit."""
+        if self._started is None:
+            limit = self._seconds + GRACE_S if self._seconds is not None and self._from_call else STARTUP_S
+            return self._called + limit
+        if self._seconds is None:
+            return None
+        if self._from_call:
+            return self._called + self._seconds + GRACE_S
+        return self._started + self._seconds + GRACE_S + (COMPILE_S if self._compiling else 0.0)
+
+    def absorb(self) -> None:
+        """Take in what the child has said, without waiting; sets `ending` when the run is over."""
+        try:
+            while self.ending is None and self.connection.poll():
+                self._hear(*self.connection.recv())
+        except (EOFError, OSError):
+            if self.ending is None:
+                self._lost()
+        if self.ending is None and self.deadline is not None and time.monotonic() > self.deadline:
+            self._finish(self._rescued(), Ended.TIME_LIMIT, None, "stopped from outside at its time limit")
+
+    def interrupt(self) -> None:
+        """Stop the child; `ending` holds what it had found."""
+        self.absorb()
+        if self.ending is None:
+            self._finish(self._rescued(), Ended.INTERRUPTED, None, "interrupted")
+
+    def _hear(self, kind: str, content: Any) -> None:
+        if kind == "started":
+            # Only compilation, which is no search, lies between this and the solver's own clock.
+            self._started = content
+        elif kind == "compiling":
+            self._compiling = True
+        elif kind == "compiled":
+            assert self._started is not None
+            self._compiling = False
+            self._started += content
+        elif kind == "plan":
+            self._take(content)
+        elif kind == "bound":
+            bound, proof = content
+            if self._bound is None or bound >= self._bound:
+                self._bound = bound
+                self._details.update(proof)
+        elif kind == "details":
+            self._details.update(content)
+        elif kind == "outcome":
+            outcome, cpu_s = content
+            self._finish(outcome, Ended.TIME_LIMIT if outcome.limit_reached else Ended.FINISHED, cpu_s)
+        elif kind == "error":
+            self._finish(Outcome(Status.ERROR, details=self._details), Ended.CRASHED, None, content)
+        elif kind == "memory":
+            self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, content)
+
+    def _take(self, plan: Plan) -> None:
+        value = self._problem.value(plan)
+        if value is None:
+            return
+        if self._problem.goal.front:
+            evaluation = evaluate(self._problem.instance, plan)
+            self._front.add(evaluation.time_s, evaluation.energy_j, plan)
+        elif self._value is None or value < self._value:
+            self._plan, self._value = plan, value
+
+    def _lost(self) -> None:
+        self._process.join(5)
+        code = self._process.exitcode
+        if code == -signal.SIGKILL:  # nobody but the kernel, out of memory, kills our children like this
+            self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, "killed, most likely for want of memory")
+        else:
+            self._finish(Outcome(Status.ERROR), Ended.CRASHED, None, f"the process ended with exit status {code}")
+
+    def _rescued(self) -> Outcome:
+        """What was reported before the end."""
+        front = self._front.plans() or None
+        status = Status.FEASIBLE if self._plan or front else Status.UNKNOWN
+        return Outcome(status, self._plan, self._bound, front, details=self._details)
+
+    def _finish(self, outcome: Outcome, ended: Ended, cpu_s: float | None, reason: str | None = None) -> None:
+        wall = time.monotonic() - (self._started or self._called)
+        self.ending = Ending(outcome, ended, wall, cpu_s, reason)
+        self._stop()
+
+    def _stop(self) -> None:
+        """Kill the child and what it started; the child leads a process group of its own."""
+        self.connection.close()
+        try:
+            if self._process.pid is not None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._process.kill()
+        self._process.join(5)
+
+
+def solve_isolated(name: str, options: Mapping[str, str], problem: Problem, budget: Budget) -> Ending:
+    """Run a solver in a process of its own until it ends, its limit passes or the caller is interrupted."""
+    run = IsolatedRun(name, options, problem, budget)
+    try:
+        while run.ending is None:
+            deadline = run.deadline
+            left = None if deadline is None else max(0.0, deadline - time.monotonic()) + 0.001
+            wait([run.connection], left)
+            run.absorb()
+    except KeyboardInterrupt:
+        run.interrupt()
+    assert run.ending is not None
+    return run.ending
+
+
+def _context() -> Any:
+    # Forking a process that has solved hangs HiGHS; a server that never solves forks safely and fast.
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    return multiprocessing.get_context(method)
+
+
+def _work(connection: Connection, task: tuple[Any, ...]) -> None:
+    """The child: solve, report, end."""
+    name, options, instance, goal, start, budget, from_call, called = task
+    os.dup2(2, 1)  # what a library prints must not mix with our answer on standard output
+    os.setsid()  # so that Ctrl-C reaches the parent only, and a kill reaches all that we start
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    lock = threading.Lock()
+
+    def say(kind: str, content: Any = None) -> None:
+        with lock:
+            connection.send((kind, content))
+
+    try:
+        solver = make_solver(name, options)
+        say("started", time.monotonic())  # one clock for all processes of a machine
+        if from_call and budget.seconds is not None:
+            budget = replace(budget, seconds=max(0.0, budget.seconds - (time.monotonic() - called)))
+        monitor = Monitor(
+            on_plan=lambda plan: say("plan", plan),
+            on_bound=lambda bound, proof: say("bound", (bound, dict(proof))),
+            on_details=lambda details: say("details", dict(details)),
+            on_compiling=lambda: say("compiling"),
+            on_compiled=lambda seconds: say("compiled", seconds),
+        )
+        outcome = solver.solve(Problem(instance, goal, start), budget, monitor)
+        say("outcome", (outcome, time.process_time()))
+    except MemoryError:
+        say("memory", "out of memory")
+    except Exception as error:  # noqa: BLE001 - a crash is a result that the caller records
+        say("error", f"{type(error).__name__}: {error}".replace("\n", " "))
+    connection.close()
+
+
+def _follow_parent() -> None:
+    """End this process group when the caller is gone, so that no orphan computes on."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.killpg(os.getpid(), signal.SIGKILL)

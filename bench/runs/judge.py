@@ -1,0 +1,108 @@
+"""What an outcome is worth: the referee's value, the certified gap, and the status that they allow."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from math import isfinite
+
+from instances.objective import CAP_SLACK
+from instances.plan import Plan
+from instances.referee.evaluate import Evaluation, evaluate
+from instances.referee.violations import violations
+from solvers.core.interface import Outcome, Problem, Status
+
+OPTIMALITY_GAP = 1e-6
+"""`optimal` is published only for a certified gap of this or less (SPEC 1.6)."""
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """One nondominated plan."""
+
+    plan: Plan
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An outcome after the referee. Metrics are None where there is no plan; `reason` explains a changed status."""
+
+    status: Status
+    plan: Plan | None = None
+    evaluation: Evaluation | None = None
+    value: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    front: tuple[FrontPoint, ...] | None = None
+    reason: str | None = None
+
+
+def judge(problem: Problem, outcome: Outcome) -> Verdict:
+    """Re-evaluate what a solver returned. A claim that the referee contradicts becomes an error that says so."""
+    if outcome.status is Status.ERROR:
+        return Verdict(Status.ERROR)
+    if outcome.bound is not None and not isfinite(outcome.bound):
+        return Verdict(Status.ERROR, reason=f"the solver claims the bound {outcome.bound!r}, which is no number")
+    if outcome.plan if problem.goal.front else outcome.front:
+        return Verdict(Status.ERROR, reason="the solver returned a plan for a front, or a front for a plan")
+    if problem.goal.front:
+        return _judge_front(problem, outcome)
+    plan = outcome.plan
+    if plan is None:
+        return Verdict(outcome.status, bound=outcome.bound if outcome.status is Status.UNKNOWN else None)
+    try:
+        evaluation = _checked(problem, plan)
+    except ValueError as error:
+        return Verdict(Status.ERROR, reason=f"the solver returned a plan that is infeasible: {error}")
+    value, bound = problem.goal.value(evaluation), outcome.bound
+    if bound is not None and bound > value * (1 + CAP_SLACK):
+        return Verdict(
+            Status.ERROR,
+            reason=f"the solver claims the bound {bound!r}, its own plan has the value {value!r} by the referee",
+        )
+    if bound is None:
+        return Verdict(Status.FEASIBLE, plan, evaluation, value, reason=_demoted(outcome, None))
+    bound = min(bound, value)  # above it by rounding only, as just checked
+    gap = certified_gap(value, bound)
+    status = Status.OPTIMAL if gap <= OPTIMALITY_GAP else Status.FEASIBLE
+    reason = _demoted(outcome, gap) if status is Status.FEASIBLE else None
+    return Verdict(status, plan, evaluation, value, bound, gap, reason=reason)
+
+
+def certified_gap(value: float, bound: float) -> float:
+    """(v - lb) / v; values are positive."""
+    return (value - bound) / value
+
+
+def _checked(problem: Problem, plan: Plan) -> Evaluation:
+    reasons = violations(problem.instance, plan)
+    if not reasons:
+        evaluation = evaluate(problem.instance, plan)
+        reasons = problem.goal.cap_violations(evaluation)
+        if not reasons:
+            return evaluation
+    raise ValueError("; ".join(reasons))
+
+
+def _demoted(outcome: Outcome, gap: float | None) -> str | None:
+    if outcome.status is not Status.OPTIMAL:
+        return None
+    certified = "no bound" if gap is None else f"a certified gap of {gap:.3g}"
+    return f"the solver claims optimality, but {certified} does not certify it"
+
+
+def _judge_front(problem: Problem, outcome: Outcome) -> Verdict:
+    if outcome.front is None:
+        return Verdict(outcome.status)
+    points = []
+    for plan in outcome.front:
+        try:
+            points.append(FrontPoint(plan, _checked(problem, plan)))
+        except ValueError as error:
+            return Verdict(Status.ERROR, reason=f"the front holds a plan that is infeasible: {error}")
+    for left, right in itertools.pairwise(points):
+        slower = right.evaluation.time_s > left.evaluation.time_s
+        if not slower or right.evaluation.energy_j >= left.evaluation.energy_j:
+            return Verdict(Status.ERROR, reason="the front holds plans that dominate each other or are out of order")
+    return Verdict(outcome.status, front=tuple(points))

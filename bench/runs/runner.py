@@ -1,0 +1,57 @@
+"""Runs tasks, each in a process of its own, several side by side if asked; every finished run is stored at once."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
+from typing import Any
+
+from bench.records.record import Task, record_of
+from bench.runs.isolated import Ended, IsolatedRun, preload
+from bench.runs.store import Store
+from solvers.core.interface import Status
+
+
+def pending(store: Store, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks without a result; what crashed or was cut off by want of memory is tried again."""
+    done = {
+        record["key"]
+        for record in store.records()
+        if record["ended"] in (Ended.FINISHED, Ended.TIME_LIMIT) and record["status"] != Status.ERROR
+    }
+    return [task for task in tasks if task.key not in done]
+
+
+def run_tasks(store: Store, tasks: Sequence[Task], jobs: int, on_record: Callable[[dict[str, Any]], None]) -> None:
+    """Run all tasks and append their records. On Ctrl-C the children are killed and KeyboardInterrupt goes on."""
+    preload(["numpy", "solvers.placements.uniform"])
+    waiting = deque(tasks)
+    running: list[tuple[Task, IsolatedRun]] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.popleft()
+                running.append((task, IsolatedRun(task.solver, task.options, task.problem, task.budget)))
+            wait([run.connection for _, run in running], _patience(running))
+            for pair in list(running):
+                task, run = pair
+                run.absorb()
+                if run.ending is not None:
+                    record = record_of(task, run.ending, jobs)
+                    store.append(record)
+                    running.remove(pair)
+                    on_record(record)
+    finally:
+        unstored = {task.key for task in pending(store, [task for task, _ in running])}
+        for task, run in running:
+            if run.ending is not None and task.key in unstored:
+                store.append(record_of(task, run.ending, jobs))  # it was done when we were interrupted
+            run.interrupt()
+
+
+def _patience(running: Sequence[tuple[Task, IsolatedRun]]) -> float:
+    """Seconds until the next deadline, or a moment where there is none."""
+    deadlines = [run.deadline - time.monotonic() for _, run in running if run.deadline is not None]
+    return max(0.0, min([*deadlines, 60.0])) + 0.001

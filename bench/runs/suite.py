@@ -1,0 +1,219 @@
+"""A suite: instances x solvers x objectives x seeds, as TOML that a user can write."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bench.records.record import Task
+from bench.runs.known_hashes import check_hash
+from instances.errors import InputError
+from instances.files import first_problem, read_instance, refuse_no_numbers
+from instances.generator.family import generate
+from instances.instance import Instance
+from instances.objective import Reference, parse_objective
+from instances.rates import Rates
+from solvers.core.interface import Budget
+from solvers.core.registry import make_solver
+from solvers.placements.uniform import reference_of
+
+Scalar = str | int | float | bool
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+
+SHIPPED = Path(str(files("instances"))) / "suites"
+"""Where the suites lie that come with the package, and their instance files."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Limits(_Strict):
+    """A budget; what a solver's own entry leaves out is taken from the suite's `[budget]`."""
+
+    seconds: Positive | None = None
+    evaluations: Annotated[int, Field(ge=1)] | None = None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+
+
+class InstancesEntry(_Strict):
+    """Either a family with sizes and seeds, or instance files relative to the suite's own folder."""
+
+    family: str | None = None
+    gpus: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] | None = None
+    seeds: Seeds = [0]
+    options: dict[str, Scalar | list[Scalar]] = {}
+    files: Annotated[list[str], Field(min_length=1)] | None = None
+    objectives: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class SolverEntry(Limits):
+    """A solver with its options; a random one is run once for each seed."""
+
+    name: str
+    options: dict[str, Scalar] = {}
+    seeds: Seeds | None = None
+    max_gpus: Annotated[int, Field(ge=1)] | None = None
+    min_gpus: Annotated[int, Field(ge=1)] | None = None
+    objectives: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class Suite(_Strict):
+    """The file. `seeds` are the seeds of the random solvers (ten or more for a statement about them)."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    summary: str
+    objectives: Annotated[list[str], Field(min_length=1)] = ["time"]
+    seeds: Seeds = [0]
+    budget: Limits = Limits()
+    instances: Annotated[list[InstancesEntry], Field(min_length=1)]
+    solvers: Annotated[list[SolverEntry], Field(min_length=1)]
+
+
+def shipped() -> dict[str, Suite]:
+    """The suites that come with the package, by name."""
+    found = {}
+    for path in sorted(SHIPPED.glob("*.toml")):
+        suite = _parse(path.read_text(encoding="utf-8"), path.name)
+        found[suite.name] = suite
+    return found
+
+
+def read_suite(name_or_path: str) -> tuple[Suite, Path]:
+    """A shipped suite by name, or one in a TOML file; and the folder that its files are relative to."""
+    path = Path(name_or_path)
+    if path.suffix == ".toml":
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: is not UTF-8 text") from None
+        return _parse(text, str(path)), path.parent
+    known = shipped()
+    if name_or_path not in known:
+        raise InputError(f"suite {name_or_path!r}: is no .toml file and none of {', '.join(known)}")
+    return known[name_or_path], SHIPPED
+
+
+def tasks_of(suite: Suite, folder: Path, source: str) -> list[Task]:
+    """All runs of a suite, instance by instance. InputError names what does not exist or fit."""
+    tasks: dict[str, Task] = {}
+    for entry, instance in entries_of(suite, folder, source):
+        for task in _tasks_on(suite, entry, instance, source):
+            tasks[task.key] = task
+    if not tasks:
+        raise InputError(f"{source}: no solver of the suite takes any of its instances")
+    return list(tasks.values())
+
+
+def entries_of(suite: Suite, folder: Path, source: str) -> Iterator[tuple[InstancesEntry, Instance]]:
+    """Every instance of a suite with its entry. InputError if its name is known with another content."""
+    seen: dict[str, str] = {}
+    for entry in suite.instances:
+        for instance in instances_of(entry, folder, source):
+            if seen.setdefault(instance.name, instance.content_hash) != instance.content_hash:
+                raise InputError(f"{source}: instances: two different instances are called {instance.name}")
+            if entry.family is not None:
+                check_hash(instance, source)
+            yield entry, instance
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Put the place in the suite before what is wrong there."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[Instance]:
+    """The instances of one entry; options given as lists are combined."""
+    if (entry.family is None) == (entry.files is None):
+        raise InputError(f"{source}: instances: give either family or files")
+    if entry.files is not None:
+        if entry.gpus or entry.options or "seeds" in entry.model_fields_set:
+            raise InputError(f"{source}: instances: gpus, seeds and options go with family, not with files")
+        for pattern in entry.files:
+            try:
+                matches = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+            except ValueError as error:
+                raise InputError(f"{source}: instances: files: {pattern!r} is no pattern: {error}") from None
+            if not matches:
+                raise InputError(f"{source}: instances: files: nothing matches {pattern!r} in {folder}")
+            yield from (read_instance(path) for path in matches)
+        return
+    assert entry.family is not None
+    if not entry.gpus:
+        raise InputError(f"{source}: instances: family {entry.family} needs gpus, a list of sizes")
+    for key, values in entry.options.items():
+        if values == []:
+            raise InputError(f"{source}: instances: options.{key}: is an empty list")
+    axes = [[(key, _text(value)) for value in _listed(values)] for key, values in entry.options.items()]
+    for options in product(*axes):
+        for gpus, seed in product(entry.gpus, entry.seeds):
+            with _named(f"{source}: instances"):
+                instance = generate(entry.family, gpus, seed, dict(options))
+            yield instance
+
+
+def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: str) -> Iterator[Task]:
+    reference: Reference | None = None
+    for solver in suite.solvers:
+        if not (solver.min_gpus or 0) <= instance.gpus <= (solver.max_gpus or instance.gpus):
+            continue
+        options = {key: _text(value) for key, value in solver.options.items()}
+        with _named(f"{source}: solvers"):
+            made = make_solver(solver.name, options)
+        limits = _merged(suite.budget, solver)
+        seeds = solver.seeds or suite.seeds if made.random else [0]
+        for text in solver.objectives or entry.objectives or suite.objectives:
+            with _named(f"{source}: objectives"):
+                objective = parse_objective(text)
+            if objective.kind == "front" and not made.fronts:
+                continue
+            if objective.needs_reference and reference is None:
+                reference = reference_of(instance)
+            with _named(f"{source}: {instance.name}"):
+                Rates.of(instance, objective.goal(reference).figure)
+            for seed in seeds:
+                budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
+                yield Task(instance, solver.name, options, objective, reference, budget)
+
+
+def _merged(base: Limits, own: Limits) -> Limits:
+    return Limits(
+        seconds=base.seconds if own.seconds is None else own.seconds,
+        evaluations=base.evaluations if own.evaluations is None else own.evaluations,
+        threads=base.threads if own.threads is None else own.threads,
+    )
+
+
+def _listed(value: Scalar | list[Scalar]) -> list[Scalar]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parse(text: str, source: str) -> Suite:
+    try:
+        data: Mapping[str, Any] = tomllib.loads(text)
+        refuse_no_numbers(data, source)
+        return Suite.model_validate_json(json.dumps(data, default=str))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: is not valid TOML: {error}") from None
+    except ValidationError as error:
+        raise InputError(f"{source}: {first_problem(error)}") from None

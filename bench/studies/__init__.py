@@ -1,0 +1,1 @@
+"""Studies of the suite itself: what makes problems hard, ablations, proof times."""

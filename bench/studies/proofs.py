@@ -1,0 +1,84 @@
+"""How long proofs take: the table in README.md, from a run of the suite `proofs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.reporting.formatting import markdown, significant
+from bench.runs.store import Store
+from solvers.core.interface import Proof
+from solvers.core.registry import solver_types
+
+HEADER = ("pools", "GPUs", "solver", "threads", "proven", "median [s]", "slowest [s]", "limit [s]")
+KINDS = {
+    "exact-wan": "all different, links between cities",
+    "exact-lan": "all different, fast links",
+    "groups-wan": "three groups, links between cities",
+    "groups-lan": "three groups, fast links",
+}
+"""What the names of the suite's instances begin with."""
+
+
+def proofs_table(folder: Path) -> str:
+    """The table of a run folder."""
+    return proofs_text(Store(folder).records())
+
+
+def proofs_text(records: Sequence[Mapping[str, Any]]) -> str:
+    """A row per kind of pool, size and exact method, seconds by the clock; and the machine they were measured on.
+
+    A run without a proof counts as its whole time, so a median is that of all runs.
+    """
+    records = [record for record in records if _proves(record["solver"])]
+    table = pd.DataFrame(
+        {
+            "pools": KINDS[record["instance"].rsplit("-", 2)[0]],
+            "gpus": record["gpus"],
+            "solver": record["solver"],
+            "threads": record["threads"],
+            "limit": record["time_limit_s"],
+            "proven": record["status"] == "optimal",
+            "wall_s": record["wall_s"],
+        }
+        for record in records
+    )
+    keys = ["solver", "gpus", "pools", "threads", "limit"]
+    rows = [_row(group) for _, group in table.groupby(keys)]
+    right = [name not in ("pools", "solver") for name in HEADER]
+    return f"{markdown(HEADER, rows, right)}\n\n{_machines(records)}"
+
+
+def _row(group: pd.DataFrame) -> list[str]:
+    """Runs that differ in their instance alone."""
+    first = group.iloc[0]
+    return [
+        str(first["pools"]),
+        str(first["gpus"]),
+        str(first["solver"]),
+        str(first["threads"]),
+        f"{int(group['proven'].sum())} of {len(group)}",
+        significant(group["wall_s"].median(), 3),
+        significant(group["wall_s"].max(), 3),
+        significant(first["limit"], 3),
+    ]
+
+
+def _proves(solver: str) -> bool:
+    return solver_types()[solver].proves is not Proof.NOTHING
+
+
+def _machines(records: Sequence[Mapping[str, Any]]) -> str:
+    """Where the runs were made, once for each machine and set of versions."""
+    found: dict[str, None] = {}
+    for record in records:
+        machine, versions = record["machine"], record["versions"]
+        found[
+            f"Measured on {machine['processor']} ({machine['cores']} cores, {machine['memory_gib']} GiB), "
+            f"Python {versions['python']}, OR-Tools {versions['ortools']}, PuLP {versions['pulp']} with "
+            f"HiGHS {versions['highspy']}, runs one at a time."
+        ] = None
+    return "\n".join(found)

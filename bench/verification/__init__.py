@@ -1,0 +1,1 @@
+"""Re-checks what a run folder claims."""

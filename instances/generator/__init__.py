@@ -1,0 +1,1 @@
+"""How instances are made: the families, and what they share."""

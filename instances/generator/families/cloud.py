@@ -1,0 +1,91 @@
+"""Rented machines in several regions of one cloud, over links that were measured together.
+
+GPU types and machine sizes are those that the cloud offers in a region; which of them, and where, is drawn.
+"""
+
+from __future__ import annotations
+
+from instances.catalogue import campaign, gpu_type
+from instances.catalogue.networks import Campaign
+from instances.catalogue.offers import Offer, offers
+from instances.generator.assembly import Placed, assemble, groups_of, network_of
+from instances.generator.drawing import Uniform, pick, pick_some, spread
+from instances.generator.family import AUTO, Family, Option, Options
+from instances.generator.regional import WAN_JOULES_PER_BYTE, link_in, merged, notes_on
+from instances.generator.sizing import (
+    block_flops,
+    chosen_model,
+    comparable,
+    filling_batch,
+    training_for,
+    training_options,
+)
+from instances.instance import Instance
+from instances.seeds import stream
+
+CLOUDS = {"aws-64-streams": "aws", "aws-dtfm": "aws", "gcp-1-stream": "gcp"}
+FEWEST_REGIONS, MOST_REGIONS, GPUS_PER_REGION = 2, 8, 3
+TYPES_PER_REGION = 2
+STATE_SHARE, STASH_SHARE = 0.1, 0.15
+
+
+def _make(gpus: int, seed: int, options: Options) -> Instance:
+    network = campaign(options.text("network"))
+    uniform = stream("cloud", network.name, options.integer("regions") or AUTO, gpus, seed).random
+    placed = merged(_rented(gpus, options, network, uniform))
+    pool_bytes = sum(entry.count * entry.gpu.memory for entry in placed)
+    model = chosen_model(options, pool_bytes, STATE_SHARE)
+    groups = groups_of(placed, block_flops(options, model))
+    aim = filling_batch(options, model, pool_bytes, STASH_SHARE)
+    cloud = offers(CLOUDS[network.name])
+    return assemble(
+        model,
+        training_for(options, model, groups, aim),
+        groups,
+        network_of(placed, link_in(network), options.number("link-energy")),
+        [*network.sources, cloud[0].source, *(source for entry in placed for source in entry.gpu.sources)],
+        notes=notes_on(network, options.number("link-energy")),
+    )
+
+
+def _rented(gpus: int, options: Options, network: Campaign, uniform: Uniform) -> list[Placed]:
+    """Machines region by region: up to `TYPES_PER_REGION` GPU types in each, machines as large as still fit."""
+    by_region: dict[str, list[Offer]] = {place: [] for place in network.places}
+    found = offers(CLOUDS[network.name])
+    known = comparable(list(dict.fromkeys(offer.gpu for offer in found)), gpus)
+    for offer in found:
+        if offer.region in by_region and offer.gpu in known:
+            by_region[offer.region].append(offer)
+    # Every region must be able to fill any number of GPUs.
+    usable = [region for region, found in by_region.items() if any(offer.gpus == 1 for offer in found)]
+    count = options.integer("regions") or min(MOST_REGIONS, max(FEWEST_REGIONS, gpus // GPUS_PER_REGION))
+    regions = pick_some(uniform, usable, min(count, gpus, len(usable)))
+    placed = []
+    for region, share in spread(gpus, regions).items():
+        single = [offer.gpu for offer in by_region[region] if offer.gpus == 1]
+        larger = [offer.gpu for offer in by_region[region] if 1 < offer.gpus <= share]
+        types = [pick(uniform, single)]
+        types += [pick(uniform, single + larger) for _ in range(TYPES_PER_REGION - 1)]
+        left, machine = share, 0
+        while left:
+            wanted = pick(uniform, types)
+            fitting = [o for o in by_region[region] if o.gpu == wanted and o.gpus <= left]
+            offer = pick(uniform, fitting or [o for o in by_region[region] if o.gpu == types[0] and o.gpus == 1])
+            place = region if offer.gpus == 1 else f"{region} machine {machine}"
+            machine += offer.gpus > 1
+            placed.append(Placed(place, region, gpu_type(offer.gpu), offer.gpus))
+            left -= offer.gpus
+    return placed
+
+
+FAMILY = Family(
+    name="cloud",
+    summary="rented machines in several regions of one cloud, over measured links",
+    options={
+        "network": Option("aws-dtfm", "measurement campaign of the links", choices=tuple(CLOUDS)),
+        "regions": Option(AUTO, "number of regions; auto: one for every three GPUs, two to eight", kind="integer"),
+        "link-energy": Option(f"{WAN_JOULES_PER_BYTE:g}", "J per byte between regions", kind="number"),
+        **training_options(AUTO),
+    },
+    make=_make,
+)

@@ -1,0 +1,1 @@
+"""What every method shares: the interface, the registry, the clock, the compiler."""

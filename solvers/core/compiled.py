@@ -1,0 +1,132 @@
+"""One decorator for all numba code; its cache lies in the user's cache folder, never beside the source.
+
+Import this module only from modules that are themselves imported late: importing numba takes a second.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ROOT = Path(__file__).parents[2]
+IMPORTED = re.compile(r"^\s*(?:from|import) ((?:instances|solvers)[\w.]*)", re.MULTILINE)
+
+
+def user_cache_folder() -> Path:
+    """Where this user's programs keep what they can make again.
+
+    Raises
+    ------
+    RuntimeError
+        The user has no home folder.
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(named):  # the XDG specification tells programs to ignore relative paths
+        return Path(named)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path.home() / ".cache"
+
+
+def sources_used(paths: Iterable[Path], root: Path) -> set[Path]:
+    """Return these files and every file below `root` that they import, directly or through others.
+
+    A folder that is imported from counts with all its modules. Read from the text, as these imports
+    would otherwise have to be run.
+    """
+    used: set[Path] = set()
+    waiting = list(paths)
+    while waiting:
+        source = waiting.pop()
+        if source in used or not source.is_file():
+            continue
+        used.add(source)
+        for module in IMPORTED.findall(source.read_text(encoding="utf-8")):
+            target = root.joinpath(*module.split("."))
+            waiting += [target.with_suffix(".py"), *target.glob("*.py")]
+    return used
+
+
+def source_digest(path: Path, root: Path) -> str:
+    """Return a short digest of everything that the compiled code of one file may come from.
+
+    numba renews a cached function when its own file changes, but not when a function that it calls or
+    a constant that it has frozen does, in another file; and it cannot read what it kept at all once a module
+    is gone that had defined a type of an argument. A folder of its own for each state of the sources closes
+    both gaps. Types of arguments come from the file's own package or from what that imports.
+    """
+    name = path.relative_to(root).as_posix()
+    return hashlib.sha256(f"{name} {_package_digest(path.parent, root)}".encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _package_digest(folder: Path, root: Path) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(sources_used(folder.glob("*.py"), root)):
+        digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def find_cache_folder(path: Path) -> str | None:
+    """Return the folder for the compiled code of a file, made if missing; None if it cannot be written."""
+    try:
+        chosen = os.environ.get("NUMBA_CACHE_DIR")
+        base = Path(chosen) if chosen else user_cache_folder() / "geotrain-bench"
+        folder = base / source_digest(path, ROOT)
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, RuntimeError, ValueError):  # ValueError: the file is not one of ours
+        return None
+    return str(folder)
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with `numba.njit` on its first call; kept on disk where that is possible."""
+    return _compile(function, {})
+
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """As `compiled`, for functions that only compiled code calls.
+
+    Without the way in from Python, which for functions of large tuples takes longer to compile than they do.
+    """
+    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """As `inner`, and copied into each caller: for small functions that inner loops call.
+
+    A call costs more than their arithmetic: all offsets are passed, and references to arrays are counted.
+    """
+    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True})
+
+
+def _compile(function: Callable[P, R], options: dict[str, bool]) -> Callable[P, R]:
+    # The setting is put back afterwards: numba reads it here, and other users of numba in this process
+    # keep their own.
+    jit: Any = numba.njit  # typed in some releases of numba only
+    config: Any = numba.config
+    result: Callable[P, R]
+    folder = find_cache_folder(Path(function.__code__.co_filename))
+    if folder is None:
+        result = jit(**options)(function)
+        return result
+    before = config.CACHE_DIR
+    config.CACHE_DIR = folder
+    try:
+        result = jit(cache=True, **options)(function)
+    finally:
+        config.CACHE_DIR = before
+    return result

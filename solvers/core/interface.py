@@ -1,0 +1,130 @@
+"""The interface of every method: a problem and a budget go in, an outcome comes out.
+
+Running out of time, finding nothing and proving infeasibility are outcomes; only bad input raises.
+`None` means that there is none: no zero bounds, no infinite values, no empty plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+from instances.instance import Instance
+from instances.objective import Goal
+from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
+from instances.tables import Tables
+
+
+class Status(StrEnum):
+    """What an outcome says of the problem."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"  # no plan, nothing proven
+    ERROR = "error"
+
+
+class Proof(Enum):
+    """What a method can prove, in the words of `geotrain-bench solvers`."""
+
+    NOTHING = "nothing"
+    OPTIMUM = "optimum"
+    OPTIMUM_AND_BOUND = "optimum, bound"
+    BOUND = "bound"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One instance with one goal, and the plan to start from, if any."""
+
+    instance: Instance
+    goal: Goal
+    start: Plan | None = None
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The instance as arrays, energies in the unit of the goal."""
+        return Tables.of(self.instance, self.goal.figure)
+
+    def value(self, plan: Plan) -> float | None:
+        """The referee's objective value; None if the plan is infeasible or breaks a cap."""
+        if violations(self.instance, plan):
+            return None
+        evaluation = evaluate(self.instance, plan)
+        return None if self.goal.cap_violations(evaluation) else self.goal.value(evaluation)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: wall seconds, evaluations of plans, or both; None is no limit."""
+
+    seconds: float | None = None
+    evaluations: int | None = None
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """The best value known after so many seconds and evaluations."""
+
+    seconds: float
+    evaluations: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method found and proved.
+
+    `bound` is a proven lower bound on the objective. `front` (goal `front` only) holds the nondominated
+    plans by rising time. `details` are figures of the method's own, as JSON.
+    """
+
+    status: Status
+    plan: Plan | None = None
+    bound: float | None = None
+    front: tuple[Plan, ...] | None = None
+    evaluations: int = 0
+    trace: tuple[TracePoint, ...] = ()
+    limit_reached: bool = False  # the budget ended before the method was done
+    details: Mapping[str, Any] = field(default_factory=dict)
+    compile_s: float = 0.0  # seconds of just-in-time compilation, not part of the search
+
+    def __post_init__(self) -> None:
+        if (self.status in (Status.OPTIMAL, Status.FEASIBLE)) != bool(self.plan or self.front):
+            raise ValueError(f"an outcome that is {self.status} has {'no' if self.plan is None else 'a'} plan")
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """Hears of progress while a method runs, so that what was found outlives a kill from outside."""
+
+    on_plan: Callable[[Plan], None] = lambda plan: None
+    # A bound and the figures that prove it, as JSON: together, so that they always fit each other.
+    on_bound: Callable[[float, Mapping[str, Any]], None] = lambda bound, proof: None
+    on_details: Callable[[Mapping[str, Any]], None] = lambda details: None
+    on_compiling: Callable[[], None] = lambda: None  # compilation begins; it does not count as search
+    on_compiled: Callable[[float], None] = lambda seconds: None  # and ends, after so many seconds
+
+
+class Solver(Protocol):
+    """A method. Its dataclass fields are its options, each with a default; see README, "Add a solver"."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    proves: ClassVar[Proof]
+    random: ClassVar[bool]  # whether the seed matters
+    fronts: ClassVar[bool]  # whether it answers the objective `front`
+    takes_start: ClassVar[bool]
+    isolated: ClassVar[bool]  # whether limits must be enforced from outside, in a process of its own
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """Work on the problem until solved or the budget is spent."""
+        ...

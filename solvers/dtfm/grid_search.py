@@ -1,0 +1,109 @@
+"""One grid: search a partition, read the pipelines off it, and price them with every micro-batch, either end first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from instances.instance import Instance
+from instances.objective import Goal
+from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from instances.referee.violations import violations
+from instances.seeds import seed_for
+from instances.tables import Tables
+from solvers.core.clock import Clock
+from solvers.dtfm.cost import read_pipelines
+from solvers.dtfm.genetic import GeneticParameters, search
+from solvers.dtfm.network import network_of
+from solvers.kernel.pricer import Pricer
+from solvers.placements.uniform import Shape, equal_layers, listed_gpus
+
+
+@dataclass(frozen=True)
+class GridResult:
+    """The fastest plan read off the partition, if it fits; infinite time if there is none."""
+
+    plan: Plan | None
+    time_s: float
+    cut_short: bool  # the budget ended before all candidates were tried
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class GridSearch:
+    """Runs the genetic algorithm on one grid after the other, each with random numbers of its own."""
+
+    def __init__(self, instance: Instance, tables: Tables, candidates: int, baseline: bool, seed: int) -> None:
+        self._instance, self._tables = instance, tables
+        self._candidates, self._baseline, self._seed = candidates, baseline, seed
+        self._ranks = np.array([gpu.group for gpu in listed_gpus(instance)], dtype=np.int64)
+        self._pricer = Pricer(tables, Goal(time_weight=1.0))
+
+    def run(self, shape: Shape, clock: Clock, grids_left: int) -> GridResult:
+        """Search within an even share of what the clock leaves, and price what comes of it."""
+        replicas, stages, _ = shape
+        began = clock.seconds
+        until = inf if clock.left is None else began + clock.left / grids_left
+        wanted = 1 if min(replicas, stages) == 1 else self._candidates
+        allowed = wanted
+        if clock.evaluations_left is not None:
+            allowed = min(wanted, -(-clock.evaluations_left // grids_left))
+        groups = self._ranks[: replicas * stages]
+        network = network_of(self._instance, self._tables, groups, replicas, stages)
+        found = search(
+            network.hop,
+            network.exchange,
+            stages,
+            np.random.default_rng(seed_for("dtfm", self._seed, replicas, stages)),
+            candidates=allowed,
+            out_of_time=lambda: clock.seconds >= until,
+            whole_gradient=network.whole_gradient if self._baseline else None,
+        )
+        details: dict[str, Any] = {"replicas": replicas, "stages": stages}
+        if found is None:
+            return GridResult(None, inf, True, details | {"candidates": 0})
+        clock.evaluations += found.candidates
+        seconds = clock.seconds - began
+        plan, time_s = self._fastest(shape, groups[read_pipelines(network.hop, found.groups)])
+        details |= {
+            "candidates": found.candidates,
+            "seconds": seconds,
+            "data_parallel_s": found.cost.data_parallel,
+            "pipeline_s": found.cost.pipeline,
+            "total_s": found.cost.total,  # data_parallel_s + 2 * pipeline_s: DT-FM's own cost
+            "time_s": time_s,  # the referee's, of the plan read off; None where it does not fit
+            "micro_batch": plan.micro_batch if plan else None,
+        }
+        return GridResult(plan, inf if time_s is None else time_s, found.candidates < wanted, details)
+
+    def _fastest(self, shape: Shape, pipelines: np.ndarray[Any, Any]) -> tuple[Plan | None, float | None]:
+        """The fastest plan with these groups (R x S), either end first, and the referee's time."""
+        layers = equal_layers(self._tables.layers, shape.stages)
+        plans = [
+            Plan.from_groups(size, layers, placed)
+            for placed in (pipelines, pipelines[:, ::-1])
+            for size in shape.micro_batches
+        ]
+        fastest = min(plans, key=self._pricer.value)
+        if violations(self._instance, fastest):
+            return None, None
+        return fastest, evaluate(self._instance, fastest).time_s
+
+
+def warm_up() -> None:
+    """Compile or load all that the search calls, on four devices in two stages."""
+    square = np.ones((4, 4)) - np.eye(4)
+    for gradient in (None, square):
+        search(
+            square,
+            square,
+            2,
+            np.random.default_rng(0),
+            candidates=2,
+            whole_gradient=gradient,
+            parameters=GeneticParameters(population=1),
+        )
+    read_pipelines(square, np.arange(4).reshape(2, 2))

@@ -1,0 +1,50 @@
+"""One run of an exact method: bounds, plans to start from, search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib.metadata import version
+
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Outcome, Problem
+from solvers.exact.grid_bounds import grid_bounds, instant_bound
+from solvers.exact.leaf_model import Answer, Model
+from solvers.exact.search import Search
+from solvers.exact.subproblem import Part
+from solvers.exact.warm_start import starting_plans
+
+
+class LateModel:
+    """A model that is made, and its library loaded, when the first part is left to it."""
+
+    def __init__(self, make: Callable[[], Model]) -> None:
+        self._make = make
+        self._made: Model | None = None
+
+    def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
+        """As the model does."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made.solve(part, target, seconds)
+
+
+def solve_exactly(
+    problem: Problem, budget: Budget, monitor: Monitor, make: Callable[[], Model], packages: Iterable[str], start: str
+) -> Outcome:
+    """Prove the optimum, or the best bound that the budget allows. The outcome is never worse than the start.
+
+    `make` gives the model for the parts of grids, `packages` are the libraries behind it.
+    """
+    clock = Clock(budget)
+    instant = instant_bound(problem.tables, problem.goal)
+    if instant is not None:
+        monitor.on_bound(instant, {})  # something proven outlives even a limit that ends before the bounds of the grids
+    versions = {"solver_versions": {package: version(package) for package in packages}}
+    monitor.on_details(versions)
+    search = Search(problem, grid_bounds(problem.tables, problem.goal), LateModel(make), clock, monitor)
+    for plan in starting_plans(problem, start, budget, clock):
+        search.incumbent.offer(plan)
+    search.report()
+    outcome = search.run()
+    return replace(outcome, details={**outcome.details, **versions})

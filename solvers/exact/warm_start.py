@@ -1,0 +1,52 @@
+"""Where an exact method starts: a given plan, another solver's, and always the uniform plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from instances.plan import Plan
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Problem
+from solvers.core.registry import make_solver, solver_types
+from solvers.placements.uniform import best_uniform
+
+SHARE = 0.1
+"""Share of the time limit that the solver to start from may take."""
+
+LEAST_LIMIT_S = 5.0
+"""With a shorter limit only plans that are there at once are started from."""
+
+
+def check_start(name: str) -> None:
+    """ValueError if there is nothing of that name to start from."""
+    if name not in ("none", "megatron", "memetic"):
+        raise ValueError(f"start: {name!r} is none of memetic, megatron, none")
+
+
+def starting_plans(problem: Problem, name: str, budget: Budget, clock: Clock) -> Iterator[Plan]:
+    """Plans to start from, the given one first; none is checked here.
+
+    `memetic` runs for a tenth of the limit, and no longer than it takes to converge on a pool of this size.
+    """
+    if problem.start is not None:
+        yield problem.start
+    if name == "none" or clock.expired:
+        return
+    uniform, _ = best_uniform(problem.instance, problem.tables)
+    if uniform is not None:
+        yield uniform
+    # With less time than that, loading the other solver would take a good part of it.
+    hurried = clock.left is not None and clock.left < LEAST_LIMIT_S
+    if name == "memetic" and name in solver_types() and not hurried:
+        seconds = start_seconds(problem.tables.gpus)
+        if clock.left is not None:
+            seconds = min(seconds, SHARE * clock.left)
+        outcome = make_solver(name).solve(problem, Budget(seconds=seconds, seed=budget.seed), Monitor())
+        clock.evaluations += outcome.evaluations
+        if outcome.plan is not None:
+            yield outcome.plan
+
+
+def start_seconds(gpus: int) -> float:
+    """Seconds for the solver to start from, by the number of GPUs."""
+    return min(10.0, 0.02 * gpus * gpus)

@@ -1,0 +1,46 @@
+"""Evaluation of a plan that differs a lot from the one in work, on the same grid; parts alike are not costed again."""
+
+from __future__ import annotations
+
+from solvers.core.compiled import inner
+from solvers.kernel.evaluation import exchange_cost, kind_of, pipeline_cost, power_excess, u
+from solvers.kernel.layout import B_INDEX, COUNT, FITS, REPLICAS, STAGES
+from solvers.kernel.state import exchange_from_ports, judge
+from solvers.kernel.surrogate import raised
+
+
+@inner
+def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
+    """Fill `result` for the split and placement that now lie in q, where all else is still about the plan before."""
+    replicas, stages = q[REPLICAS], q[STAGES]
+    slowest = pipelines = above = neighbours = 0.0
+    for r in range(replicas):
+        start = o.group + r * stages
+        seconds, busy, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
+        slowest = max(slowest, seconds)
+        pipelines += raised(seconds)
+        above += busy
+        neighbours += per_byte
+    exchange = exchanges = holders = idle = 0.0
+    over = 0
+    for s in range(stages):
+        held = q[u(o.layers + s)]
+        moved = False
+        for r in range(replicas):
+            slot = r * stages + s
+            k = q[u(o.group + slot)]
+            moved = moved or q[u(o.place + k)] != q[u(o.spot + slot)]
+            idle += f[u(o.rates + 3 * k + 1)]
+            over += max(0, held - q[u(q[FITS] + 4 * k + kind_of(s, stages))])
+        share = f[u(o.gradient + kind_of(s, stages) * (o.total + 1) + held)] / replicas
+        stage = o.stage + 3 * s
+        seconds, per_byte = f[stage], f[stage + 1]
+        if moved:
+            seconds, per_byte = exchange_cost(o, q, f, share, group, s, replicas, stages)
+        elif share != f[stage + 2]:
+            seconds = exchange_from_ports(o, q, f, s, share)
+        exchange = max(exchange, seconds)
+        exchanges += raised(seconds)
+        holders += per_byte * share
+    excess = over + power_excess(o, q, f, group, replicas * stages)
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)

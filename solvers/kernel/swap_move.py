@@ -1,0 +1,238 @@
+"""Exchange of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
+
+`try_exchange` fills `result` and leaves the plan in work as it was; `do_exchange` makes the move.
+"""
+
+from __future__ import annotations
+
+from solvers.core.compiled import inlined, inner
+from solvers.kernel.evaluation import pipeline_cost, u
+from solvers.kernel.layout import (
+    ABOVE,
+    B_INDEX,
+    COUNT,
+    GOAL,
+    HOLDERS,
+    IDLE,
+    NEIGHBOURS,
+    OVER,
+    POWER,
+    REPLICAS,
+    SLOTS,
+    STAGES,
+    SUM_EXCHANGES,
+    SUM_PIPELINES,
+    TIME_WEIGHT,
+    TOP,
+)
+from solvers.kernel.parts import largest_but, over_in, renew_pipeline
+from solvers.kernel.state import conclude, exchange_from_ports, judge
+from solvers.kernel.surrogate import raised
+
+
+@inlined
+def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
+    """D_s and J/byte of stage s if its holder in pipeline r were of group k."""
+    replicas, stages = q[REPLICAS], q[STAGES]
+    old = q[o.spot + r * stages + s]
+    new = q[u(o.place + k)]
+    stage = o.stage + 3 * s
+    if old == new:
+        return f[stage], f[stage + 1]
+    share = f[stage + 2]
+    worst = 0.0
+    per_byte = f[stage + 1]
+    latency = inverse = latency_in = inverse_in = 0.0
+    before, after = o.link + 2 * old * o.places, o.link + 2 * new * o.places
+    for z in range(replicas):
+        if z == r:
+            continue
+        slot = z * stages + s
+        c = q[u(o.spot + slot)]
+        i, j, port = u(before + 2 * c), u(after + 2 * c), u(o.port + 4 * slot)
+        latency += f[j]
+        inverse += f[j + u(1)]
+        # What the changed holder sends, the others receive.
+        into = f[port + u(2)] + f[j] - f[i] + share * (f[port + u(3)] + f[j + u(1)] - f[i + u(1)])
+        worst = max(worst, into)
+        if not o.symmetric:
+            i, j = u(o.link + 2 * (c * o.places + old)), u(o.link + 2 * (c * o.places + new))
+            latency_in += f[j]
+            inverse_in += f[j + u(1)]
+            out = f[port] + f[j] - f[i] + share * (f[port + u(1)] + f[j + u(1)] - f[i + u(1)])
+            worst = max(worst, out)
+        if o.link_energy:
+            per_byte += f[u(o.joules + new * o.places + c)] - f[u(o.joules + old * o.places + c)]
+    worst = max(worst, max(latency + share * inverse, latency_in + share * inverse_in))
+    return 2 * worst, per_byte
+
+
+@inlined
+def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-def]
+    """Relative power excess if a GPU of group `entering` took the place of one of group `leaving`."""
+    excess = 0.0
+    for site in range(o.sites):
+        draw = f[o.draw + site]
+        if q[o.site + leaving] == site:
+            draw -= f[o.rates + 3 * leaving + 2]
+        if q[o.site + entering] == site:
+            draw += f[o.rates + 3 * entering + 2]
+        excess += max(0.0, draw / f[o.caps + site] - 1.0)
+    return excess
+
+
+@inlined
+def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
+    """What T_r cannot be below with group k in a used slot: all micro-batches but one pass its own slowest steps.
+
+    The holder of slot `other` is taken to change as well, so a link to it counts for nothing.
+    """
+    stages, b = q[STAGES], q[B_INDEX]
+    s = slot % stages
+    i = u(o.speed + 4 * (o.groups * b + k))
+    held = float(q[u(o.layers + s)])
+    forward, backward = held * f[i], held * f[i + u(1)]
+    if s == stages - 1:
+        forward += f[i + u(2)]
+        backward += f[i + u(3)]
+    message = o.message_bytes * q[o.sizes + b]
+    c = q[u(o.place + k)]
+    if s > 0 and slot - 1 != other:
+        d = q[u(o.spot + slot - 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
+    if s < stages - 1 and slot + 1 != other:
+        d = q[u(o.spot + slot + 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+    return (q[COUNT] - 1) * (forward + backward)
+
+
+@inner
+def hopeless(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
+    """Whether an exchange has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
+    if f[GOAL + TIME_WEIGHT] == 0.0:
+        return False
+    slots, stages = q[SLOTS], q[STAGES]
+    room = limit / f[GOAL + TIME_WEIGHT]
+    room -= largest_but(q, f, o.stage, TOP + 3, i % stages, j % stages if j < slots else -1)
+    if least_time(o, q, f, i, q[o.group + j], j) > room:
+        return True
+    return j < slots and least_time(o, q, f, j, q[o.group + i], i) > room
+
+
+@inner
+def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
+    """Evaluate the exchange of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
+    stages, slots, replicas = q[STAGES], q[SLOTS], q[REPLICAS]
+    b, count = q[B_INDEX], q[COUNT]
+    k, g = q[o.group + i], q[o.group + j]
+    r, s = i // stages, i % stages
+    inside = j < slots
+    w, z = (j // stages, j % stages) if inside else (-1, -1)
+
+    idle, excess = f[IDLE], f[POWER]
+    held = q[o.layers + s]
+    over = f[OVER] + over_in(o, q, i, g, held) - over_in(o, q, i, k, held)
+    if inside:
+        held = q[o.layers + z]
+        over += over_in(o, q, j, k, held) - over_in(o, q, j, g, held)
+    else:
+        idle += f[o.rates + 3 * g + 1] - f[o.rates + 3 * k + 1]
+        if o.sites > 0:
+            excess = power_excess_after(o, q, f, k, g)
+
+    exchange, exchanges, holders = f[o.stage + 3 * q[TOP + 3]], f[SUM_EXCHANGES], f[HOLDERS]
+    if s != z and replicas > 1 and q[o.place + k] != q[o.place + g]:
+        exchange = largest_but(q, f, o.stage, TOP + 3, s, z)
+        seconds, per_byte = exchange_with(o, q, f, s, r, g)
+        exchange = max(exchange, seconds)
+        stage = o.stage + 3 * s
+        exchanges += raised(seconds) - raised(f[stage])
+        holders += (per_byte - f[stage + 1]) * f[stage + 2]
+        if inside:
+            seconds, per_byte = exchange_with(o, q, f, z, w, k)
+            exchange = max(exchange, seconds)
+            stage = o.stage + 3 * z
+            exchanges += raised(seconds) - raised(f[stage])
+            holders += (per_byte - f[stage + 1]) * f[stage + 2]
+
+    q[o.group + i], q[o.group + j] = g, k
+    row = o.pipeline + 3 * r
+    start = o.group + r * stages
+    seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
+    slowest = max(seconds, largest_but(q, f, o.pipeline, TOP, r, w))
+    pipelines = f[SUM_PIPELINES] + raised(seconds) - raised(f[row])
+    above = f[ABOVE] + busy - f[row + 1]
+    neighbours = f[NEIGHBOURS] + per_byte - f[row + 2]
+    if inside and w != r:
+        row = o.pipeline + 3 * w
+        start = o.group + w * stages
+        seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
+        slowest = max(slowest, seconds)
+        pipelines += raised(seconds) - raised(f[row])
+        above += busy - f[row + 1]
+        neighbours += per_byte - f[row + 2]
+    q[o.group + i], q[o.group + j] = k, g
+    excess += over
+    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
+
+
+@inner
+def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
+    """Put group k into a used slot: everything but pipelines and totals."""
+    stages = q[STAGES]
+    old = q[o.group + slot]
+    s = slot % stages
+    held = q[o.layers + s]
+    f[IDLE] += f[o.rates + 3 * k + 1] - f[o.rates + 3 * old + 1]
+    f[OVER] += over_in(o, q, slot, k, held) - over_in(o, q, slot, old, held)
+    if q[o.site + old] >= 0:
+        f[o.draw + q[o.site + old]] -= f[o.rates + 3 * old + 2]
+    if q[o.site + k] >= 0:
+        f[o.draw + q[o.site + k]] += f[o.rates + 3 * k + 2]
+    q[o.group + slot] = k
+    c, d = q[o.place + old], q[o.place + k]
+    if c == d:
+        return
+    q[o.spot + slot] = d
+    latency_out = inverse_out = latency_in = inverse_in = per_byte = 0.0
+    for r in range(q[REPLICAS]):
+        other = r * stages + s
+        if other == slot:
+            continue
+        e = q[u(o.spot + other)]
+        port = u(o.port + 4 * other)
+        i, j = u(o.link + 2 * (e * o.places + d)), u(o.link + 2 * (e * o.places + c))
+        f[port] += f[i] - f[j]
+        f[port + u(1)] += f[i + u(1)] - f[j + u(1)]
+        latency_in += f[i]
+        inverse_in += f[i + u(1)]
+        i, j = u(o.link + 2 * (d * o.places + e)), u(o.link + 2 * (c * o.places + e))
+        f[port + u(2)] += f[i] - f[j]
+        f[port + u(3)] += f[i + u(1)] - f[j + u(1)]
+        latency_out += f[i]
+        inverse_out += f[i + u(1)]
+        if o.link_energy:
+            per_byte += f[u(o.joules + d * o.places + e)] - f[u(o.joules + c * o.places + e)]
+    port = u(o.port + 4 * slot)
+    f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
+    stage = o.stage + 3 * s
+    f[stage + 1] += per_byte
+    f[stage] = exchange_from_ports(o, q, f, s, f[stage + 2])
+
+
+@inner
+def do_exchange(o, q, f, i, j):  # type: ignore[no-untyped-def]
+    """Exchange positions i and j of `group`; i is a used slot."""
+    k, g = q[o.group + i], q[o.group + j]
+    stages = q[STAGES]
+    place_gpu(o, q, f, i, g)
+    if j < q[SLOTS]:
+        place_gpu(o, q, f, j, k)
+        if j // stages != i // stages:
+            renew_pipeline(o, q, f, j // stages)
+    else:
+        q[o.group + j] = k
+    renew_pipeline(o, q, f, i // stages)
+    conclude(o, q, f)

@@ -1,0 +1,108 @@
+"""Starting plans: uniform ones as the usual launch makes them, and chains of near, fast, frugal GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.memetic.randomness import below, shuffle, uniform
+
+
+@inner
+def list_gpus(p, group):  # type: ignore[no-untyped-def]
+    """All GPUs in listed order."""
+    i = 0
+    for k in range(len(p.counts)):
+        for _ in range(p.counts[k]):
+            group[i] = k
+            i += 1
+
+
+@inner
+def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-def]
+    """The plan of SPEC 4.1: equal layers, stage s of pipeline r on GPU number s*R + r."""
+    replicas = p.replicas[r_index]
+    total = p.gradient.shape[1] - 1
+    k = used = 0
+    for s in range(stages):
+        layers[s] = total // stages + (1 if s < total % stages else 0)
+        for r in range(replicas):
+            while used == p.counts[k]:
+                k += 1
+                used = 0
+            group[r * stages + s] = k
+            used += 1
+    append_unused(p, group, replicas * stages)
+
+
+@inner
+def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
+    """Write the GPUs that the first `slots` entries leave out behind them."""
+    left = p.counts.copy()
+    for i in range(slots):
+        left[group[i]] -= 1
+    i = slots
+    for k in range(len(left)):
+        for _ in range(left[k]):
+            group[i] = k
+            i += 1
+
+
+@inner
+def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
+    """All GPUs in random order."""
+    list_gpus(p, group)
+    shuffle(rng, group, len(group))
+
+
+@inner
+def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
+    """Chain GPUs greedily, each near the one before, fast or frugal by random weights; lay the chain out.
+
+    Along pipelines, neighbours in the chain become neighbouring stages; across, they share a stage.
+    Heavy weights on speed give the fastest subset, on links one site and then the next.
+    """
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    groups = len(p.counts)
+    message = p.o.message_bytes * p.sizes[b]
+    near = 2.0 ** (8.0 * uniform(rng) - 4.0)
+    fast = 2.0 ** (8.0 * uniform(rng) - 4.0)
+    frugal = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)
+    across = uniform(rng) < 0.5
+    # Seconds and joules of a block, made comparable by their least.
+    own = np.zeros(groups)
+    least_seconds = least_joules = np.inf
+    for k in range(groups):
+        seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
+        least_seconds = min(least_seconds, seconds)
+        least_joules = min(least_joules, seconds * p.rates[k, 0] + 1e-300)
+    for k in range(groups):
+        seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
+        own[k] = fast * seconds / least_seconds + frugal * seconds * p.rates[k, 0] / least_joules
+    weight = near / least_seconds
+    left = p.counts.copy()
+    k = below(rng, groups)
+    if uniform(rng) < 0.5:
+        other = below(rng, groups)
+        k = other if own[other] < own[k] else k
+    for i in range(slots):
+        slot = (i % replicas) * stages + i // replicas if across else i
+        group[slot] = k
+        left[k] -= 1
+        if i == slots - 1:
+            break
+        c = p.place[k]
+        best = np.inf
+        chosen = -1
+        for g in range(groups):
+            if left[g] > 0:
+                d = p.place[g]
+                seconds = p.link[c, d, 0] + p.link[d, c, 0]
+                seconds += message * (p.link[c, d, 1] + p.link[d, c, 1])
+                cost = (own[g] + weight * seconds) * (1.0 + 0.1 * uniform(rng))
+                if cost < best:
+                    best = cost
+                    chosen = g
+        k = chosen
+    append_unused(p, group, slots)

@@ -1,0 +1,161 @@
+"""Children: a plan for any grid from the pipelines and columns of one or two parents, use counts repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.memetic.construction import append_unused
+from solvers.memetic.randomness import below, shuffle, uniform
+
+HOLE = -1
+
+
+@inner
+def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
+    """Fill source[:ours] with the parent's column for each of the child's stages, in order; HOLE for a new one."""
+    few, many = min(theirs, ours), max(theirs, ours)
+    kept = 0
+    for i in range(many):
+        # Choose `few` of `many` positions, all sets equally likely.
+        if uniform(rng) * (many - i) < few - kept:
+            if theirs <= ours:
+                source[i] = kept
+            else:
+                source[kept] = i
+            kept += 1
+        elif theirs <= ours:
+            source[i] = HOLE
+
+
+@inner
+def inherit_rows(rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
+    """Fill pipelines first..last-1 of the child from random pipelines of a parent, as far as GPUs are left."""
+    source = np.empty(max(theirs, stages), dtype=np.int64)
+    match_columns(rng, theirs, stages, source)
+    order = np.arange(rows)
+    shuffle(rng, order, rows)
+    for r in range(first, last):
+        row = order[r - first] if r - first < rows else HOLE
+        for s in range(stages):
+            group[r * stages + s] = HOLE
+            if row != HOLE and source[s] != HOLE:
+                k = parent[row * theirs + source[s]]
+                if left[k] > 0:
+                    group[r * stages + s] = k
+                    left[k] -= 1
+
+
+@inner
+def inherit_columns(rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
+    """Fill each empty column, with some chance, from the parent's in that place, as far as GPUs are left."""
+    source = np.empty(max(theirs, stages), dtype=np.int64)
+    match_columns(rng, theirs, stages, source)
+    for s in range(stages):
+        if source[s] == HOLE or group[s] != HOLE or uniform(rng) >= chance:
+            continue
+        for r in range(min(rows, replicas)):
+            k = parent[r * theirs + source[s]]
+            if left[k] > 0:
+                group[r * stages + s] = k
+                left[k] -= 1
+
+
+@inner
+def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
+    """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    message = p.o.message_bytes * p.sizes[b] * (p.o.batch // (replicas * p.sizes[b]))
+    total = p.gradient.shape[1] - 1
+    share = p.gradient[0, max(1, total // stages)] / replicas
+    work = (p.o.batch // replicas) / p.sizes[b] * total / stages
+    order = np.arange(slots)
+    shuffle(rng, order, slots)
+    own = 4.0 ** (2.0 * uniform(rng) - 1.0)
+    for slot in order:
+        if group[slot] != HOLE:
+            continue
+        s = slot % stages
+        best = np.inf
+        chosen = HOLE
+        peer = below(rng, replicas) * stages + s
+        for k in range(len(left)):
+            if left[k] == 0:
+                continue
+            c = p.place[k]
+            cost = own * work * (p.speed[b, k, 0] + p.speed[b, k, 1])
+            if s > 0 and group[slot - 1] != HOLE:
+                d = p.place[group[slot - 1]]
+                cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
+            if s < stages - 1 and group[slot + 1] != HOLE:
+                d = p.place[group[slot + 1]]
+                cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
+            if peer != slot and group[peer] != HOLE:
+                d = p.place[group[peer]]
+                cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
+            cost *= 1.0 + 0.2 * uniform(rng)
+            if cost < best:
+                best = cost
+                chosen = k
+        group[slot] = chosen
+        left[chosen] -= 1
+    append_unused(p, group, slots)
+
+
+@inner
+def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[no-untyped-def]
+    """The parent's split stretched or squeezed to the child's depth; random where it must invent."""
+    if theirs == stages:
+        for s in range(stages):
+            layers[s] = parent[s]
+        return
+    for s in range(stages):
+        layers[s] = 1
+    for _ in range(total - stages):
+        layers[below(rng, stages)] += 1
+
+
+@inner
+def ruin(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
+    """Empty a few slots, a stage or a pipeline or two; their GPUs may come back elsewhere."""
+    slots = replicas * stages
+    u = uniform(rng)
+    if u < 0.4:
+        for _ in range(1 + below(rng, max(1, slots // 6))):
+            empty(group, below(rng, slots), left)
+    elif u < 0.75:
+        for _ in range(1 + below(rng, 2)):
+            s = below(rng, stages)
+            for r in range(replicas):
+                empty(group, r * stages + s, left)
+    else:
+        for _ in range(1 + below(rng, 2)):
+            r = below(rng, replicas)
+            for s in range(stages):
+                empty(group, r * stages + s, left)
+
+
+@inner
+def empty(group, slot, left):  # type: ignore[no-untyped-def]
+    """Hand a slot's GPU back."""
+    if group[slot] != HOLE:
+        left[group[slot]] += 1
+        group[slot] = HOLE
+
+
+@inner
+def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: ignore[no-untyped-def]
+    """Child of two single pipelines: the head of one, then the mate's GPUs in their order."""
+    cut = below(rng, stages + 1)
+    for s in range(stages):
+        group[s] = -1
+        if s < cut:
+            group[s] = parent[s]
+            left[parent[s]] -= 1
+    s = cut
+    for z in range(theirs):
+        if s < stages and left[mate[z]] > 0:
+            group[s] = mate[z]
+            left[mate[z]] -= 1
+            s += 1

@@ -1,0 +1,76 @@
+"""Structural moves to a neighbouring grid: a stage more, a stage less, another micro-batch.
+
+Each writes a plan for the new grid over the plan in work; the caller loads and judges it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.kernel.layout import B_INDEX, R_INDEX, REPLICAS, STAGES
+from solvers.memetic.layer_split import fit_layers
+from solvers.memetic.randomness import below, uniform
+from solvers.memetic.structural_moves import gather_unused
+
+
+@inner
+def regrid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
+    """One random move to another grid, named in r_b_s; False, and nothing changed, if the draw was none.
+
+    Parameters
+    ----------
+    at
+        [r, b, S] which grid it is, -1 for one that is not searched.
+    """
+    r_index, b, stages = p.q[R_INDEX], p.q[B_INDEX], p.q[STAGES]
+    replicas = p.q[REPLICAS]
+    group = p.group
+    u = uniform(rng)
+    if u < 0.2:
+        b += 1 if uniform(rng) < 0.5 else -1
+        if b < 0 or b == at.shape[1] or at[r_index, b, stages] < 0:
+            return False
+    elif u < 0.6:
+        if (stages + 1) * replicas > len(group) or stages + 1 == at.shape[2] or at[r_index, b, stages + 1] < 0:
+            return False
+        gather_unused(p, rng, replicas, replicas * stages)
+        insert_column(group, below(rng, stages + 1), replicas, stages)
+        stages += 1
+    else:
+        if stages == 1 or at[r_index, b, stages - 1] < 0:
+            return False
+        remove_column(group, below(rng, stages), replicas, stages)
+        stages -= 1
+    fit_layers(p, r_index, b, stages, p.layers, group)
+    r_b_s[0], r_b_s[1], r_b_s[2] = r_index, b, stages
+    return True
+
+
+@inner
+def insert_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """Make the first `replicas` unused GPUs a stage before stage s."""
+    slots = replicas * stages
+    column = group[slots : slots + replicas].copy()
+    for r in range(replicas - 1, -1, -1):
+        for z in range(stages, -1, -1):
+            if z == s:
+                group[r * (stages + 1) + z] = column[r]
+            else:
+                group[r * (stages + 1) + z] = group[r * stages + (z if z < s else z - 1)]
+
+
+@inner
+def remove_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """Make the GPUs of stage s the first unused ones."""
+    column = np.empty(replicas, dtype=group.dtype)
+    slot = 0
+    for r in range(replicas):
+        for z in range(stages):
+            k = group[r * stages + z]
+            if z == s:
+                column[r] = k
+            else:
+                group[slot] = k
+                slot += 1
+    group[slot : slot + replicas] = column

@@ -1,0 +1,106 @@
+"""What a run hands back: improvements as plans, with the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from instances.plan import Plan
+from instances.referee.evaluate import evaluate
+from solvers.core.clock import Clock
+from solvers.core.front import Front
+from solvers.core.interface import Monitor, Outcome, Problem, Status
+from solvers.placements.best_plans import PricedPlan
+
+if TYPE_CHECKING:
+    from solvers.memetic.archive import Record
+
+
+class Finds:
+    """Collects from the compiled record between chunks; feasible by the kernel's sums or the referee's."""
+
+    def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
+        self.clock = clock
+        self.monitor = monitor
+        self._problem = problem
+        self._best: tuple[float, Plan] | None = None
+        self.start: Plan | None = None
+        self._ends: tuple[Plan, ...] = ()
+        self._record: Record | None = None
+        self._changes = 0
+
+    def begin_with(self, start: Plan) -> None:
+        """Take the user's plan if the referee finds it feasible."""
+        value = self._problem.value(start)
+        if value is not None:
+            self.start = start
+            if not self._problem.goal.front:
+                self._keep(value, start)
+
+    def take(self, value: float, plan: PricedPlan) -> None:
+        """Take a plan whose value is known to be true, if it is better than what there is; a front takes none."""
+        if not self._problem.goal.front and (self._best is None or value < self._best[0]):
+            self._keep(value, plan.to_plan(self._problem.tables))
+
+    def take_ends(self, plans: Iterable[PricedPlan]) -> None:
+        """Take plans by hand for the ends of a front, which a search that is cut short would not come to."""
+        self._ends = tuple(plan.to_plan(self._problem.tables) for plan in plans)
+
+    def _keep(self, value: float, plan: Plan) -> None:
+        self._best = value, plan
+        self.clock.note(value)
+        self.monitor.on_plan(plan)
+
+    def collect(self, record: Record) -> None:
+        """Look for an improvement in the record."""
+        self._record = record
+        changes = int(record.held[1])
+        # The kernel's value is trusted here: the referee takes too long between chunks on a thousand GPUs.
+        value = float(record.best[0])
+        fresh = changes != self._changes and not self._problem.goal.front
+        if fresh and (self._best is None or value < self._best[0]):
+            self._keep(value, plan_of(self._problem, record, 0))
+        self._changes = changes
+
+    def outcome(self) -> Outcome:
+        """The answer; a heuristic without a plan knows nothing, not that there is none."""
+        front = self._front() if self._problem.goal.front else ()
+        found = bool(front) or self._best is not None
+        return Outcome(
+            Status.FEASIBLE if found else Status.UNKNOWN,
+            plan=None if self._best is None else self._best[1],
+            front=front or None,
+            evaluations=self.clock.evaluations,
+            trace=tuple(self.clock.trace),
+            limit_reached=True,
+            compile_s=self.clock.excluded,
+        )
+
+    def _front(self) -> tuple[Plan, ...]:
+        record = self._record
+        points: list[tuple[float, float, Plan]] = []
+        if record is not None:
+            for i in range(int(record.held[0])):
+                time, energy = record.point[i]
+                points.append((float(time), float(energy), plan_of(self._problem, record, i)))
+        known = [] if self.start is None else [self.start]
+        if not points:
+            known += self._ends
+        if not known:
+            return tuple(plan for *_, plan in points)  # the record holds no dominated ones
+        front = Front()
+        for plan in known:
+            evaluation = evaluate(self._problem.instance, plan)
+            points.append((evaluation.time_s, evaluation.energy_j, plan))
+        for time, energy, plan in points:
+            front.add(time, energy, plan)
+        return front.plans()
+
+
+def plan_of(problem: Problem, record: Record, position: int) -> Plan:
+    """The plan behind one point of the record."""
+    row = int(record.slot[position])
+    r, b, stages = (int(entry) for entry in record.grids[row])
+    replicas = problem.tables.replicas[r]
+    groups = record.groups[row, : replicas * stages].reshape(replicas, stages)
+    return Plan.from_groups(problem.tables.micro_batches[b], record.layers[row, :stages], groups)

@@ -1,0 +1,92 @@
+"""The layer split for a fixed placement: exact for one pipeline's time under each bottleneck threshold tried.
+
+Seconds are linear in the layers, so once no stage may be busier than a threshold, filling the cheapest
+stages first is optimal; only the threshold is searched.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
+from solvers.kernel.layout import ENERGY_WEIGHT, PENALTY, TIME_WEIGHT
+from solvers.memetic.ordering import order_by
+
+_LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
+"""Thresholds tried, as multiples of the least feasible one: balance first, then cheap stages first."""
+
+
+@inner
+def plan_score(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+    """Value of a plan with penalties for what it violates."""
+    time, energy = measure(p.o, p.q, p.f, r_index, b, stages, layers, group)
+    over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, group)
+    excess = over + power + cap_excess(p.f, time, energy)
+    return goal_value(p.f, time, energy) * (1.0 + p.goal[PENALTY] * excess)
+
+
+@inner
+def _room(slope, offset, most, threshold, caps, stages):  # type: ignore[no-untyped-def]
+    """Fill `caps` with the layers each stage may hold under the threshold; their sum."""
+    total = 0
+    for s in range(stages):
+        fit = min(float(most[s]), max(1.0, np.floor((threshold - offset[s]) / slope[s] + 1e-9)))
+        caps[s] = max(1, int(fit))
+        total += caps[s]
+    return total
+
+
+@inner
+def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+    """Write a good split for the placement to layers[:stages]; number of plans costed."""
+    replicas = p.replicas[r_index]
+    total = p.gradient.shape[1] - 1
+    slope = np.zeros(stages)
+    offset = np.zeros(stages)
+    cost = np.zeros(stages)
+    most = np.full(stages, total)
+    count = p.o.batch // (replicas * p.sizes[b])
+    for s in range(stages):
+        for r in range(replicas):
+            k = group[r * stages + s]
+            seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
+            slope[s] = max(slope[s], seconds)
+            if s == stages - 1:
+                offset[s] = max(offset[s], p.speed[b, k, 2] + p.speed[b, k, 3])
+            most[s] = min(most[s], p.fits[r_index, b, k, kind_of(s, stages)])
+            cost[s] += p.goal[ENERGY_WEIGHT] * p.rates[k, 0] * seconds * count
+        cost[s] += p.goal[TIME_WEIGHT] * slope[s] + 1e-12 * slope[s]
+    order = np.empty(stages, dtype=np.int64)
+    order_by(cost, order, stages)
+
+    caps = np.zeros(stages, dtype=np.int64)
+    low = high = 0.0
+    for s in range(stages):
+        high = max(high, offset[s] + total * slope[s])
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if _room(slope, offset, most, middle, caps, stages) >= total:
+            high = middle
+        else:
+            low = middle
+
+    best = np.inf
+    trial = np.zeros(stages, dtype=np.int64)
+    for factor in _LOOSER:
+        _room(slope, offset, most, high * factor, caps, stages)
+        rest = total - stages
+        for s in range(stages):
+            trial[s] = 1
+        for s in order:
+            more = min(rest, caps[s] - 1)
+            trial[s] += more
+            rest -= more
+        for i in range(rest):  # nothing fits: spread what is left, the search may repair it
+            trial[order[i % stages]] += 1
+        score = plan_score(p, r_index, b, stages, trial, group)
+        if score < best:
+            best = score
+            for s in range(stages):
+                layers[s] = trial[s]
+    return len(_LOOSER)

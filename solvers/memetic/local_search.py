@@ -1,0 +1,90 @@
+"""A walk to a local optimum of both elementary moves, looking only where the goal can improve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.kernel.layout import (
+    B_INDEX,
+    ENERGY_WEIGHT,
+    EXCESS,
+    GOAL,
+    R_INDEX,
+    REPLICAS,
+    SCORE,
+    SLOTS,
+    STAGES,
+    TOP,
+)
+from solvers.kernel.shift_move import do_shift, try_shift
+from solvers.kernel.swap_move import do_exchange, hopeless, try_exchange
+from solvers.memetic.annealing import keep
+from solvers.memetic.archive import offer
+from solvers.memetic.randomness import below
+
+
+@inner
+def descend(p, rng, record, limit):  # type: ignore[no-untyped-def]
+    """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
+    result = np.zeros(5)
+    o, q, f = p.o, p.q, p.f
+    layers, group = p.layers, p.group
+    stages, slots = q[STAGES], q[SLOTS]
+    gpus = len(group)
+    costed = 0
+    focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
+    improved = True
+    while improved and costed < limit:
+        improved = False
+        for a in range(stages):
+            for z in range(stages):
+                if a == z or layers[a] < 2 or costed >= limit:
+                    continue
+                try_shift(o, q, f, a, z, 1, result)
+                costed += 1
+                if better(result, f) or keep(f, record, result):
+                    do_shift(o, q, f, a, z, 1)
+                    improved = True
+                    note(p, record)
+        start = below(rng, slots)
+        for step in range(slots):
+            i = (start + step) % slots
+            everywhere = not focused or f[EXCESS] > 0.0
+            if not everywhere and not at_bottleneck(q, i):
+                continue
+            # Each pair of used slots once; from a bottleneck all partners count.
+            for j in range(i + 1 if everywhere else 0, gpus):
+                if costed >= limit:
+                    break
+                if group[i] == group[j]:
+                    continue
+                costed += 1
+                if hopeless(o, q, f, i, j, f[SCORE]):
+                    continue
+                try_exchange(o, q, f, i, j, result)
+                if better(result, f) or keep(f, record, result):
+                    do_exchange(o, q, f, i, j)
+                    improved = True
+                    note(p, record)
+    return costed
+
+
+@inner
+def better(result, now):  # type: ignore[no-untyped-def]
+    """Whether a score improves by more than rounding."""
+    return result[SCORE] < now[SCORE] * (1.0 - 1e-12)
+
+
+@inner
+def note(p, record):  # type: ignore[no-untyped-def]
+    """Offer the current plan to the record."""
+    if keep(p.f, record, p.f):
+        offer(p, record, p.q[R_INDEX], p.q[B_INDEX], p.q[STAGES], p.layers, p.group)
+
+
+@inner
+def at_bottleneck(q, slot):  # type: ignore[no-untyped-def]
+    """Whether the slot is in the slowest pipeline or exchange; only there can an exchange improve pure time."""
+    stages = q[STAGES]
+    return slot // stages == q[TOP] or slot % stages == q[TOP + 3]

@@ -1,0 +1,130 @@
+"""The next plan to improve: brought over from a neighbouring grid, crossed, made anew, or a disturbed elite."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.kernel.layout import SCORE
+from solvers.kernel.state import load
+from solvers.memetic.construction import chain_placement, random_placement
+from solvers.memetic.crossover import (
+    HOLE,
+    cross_columns,
+    fill_holes,
+    inherit_columns,
+    inherit_layers,
+    inherit_rows,
+    ruin,
+)
+from solvers.memetic.grid_selection import choose_neighbour, choose_niche
+from solvers.memetic.layer_split import fit_layers, plan_score
+from solvers.memetic.population import best_member
+from solvers.memetic.randomness import below, uniform
+from solvers.memetic.scalarisation import draw_goal
+from solvers.memetic.site_placement import hand_placement
+
+PASS, CURSOR, STEPS = range(3)
+"""Entries of `Search.control`: kinds of starts done (uniform, given), how many of the next, proposals left."""
+
+
+@inner
+def breed(search):  # type: ignore[no-untyped-def]
+    """Make the next plan to improve and load it; returns the plans costed."""
+    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
+    draw_goal(search)
+    origin = g = choose_niche(search)
+    u = uniform(rng)
+    brought = u < settings.transplant
+    if brought:
+        g = choose_neighbour(search, origin)
+    r_index, b, stages = pool.grids[g]
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    total = p.gradient.shape[1] - 1
+    costed = 1
+    crossed = settings.transplant + settings.crossover
+    renewed = crossed + settings.fresh
+    fit = settings.layer_fit
+    if crossed <= u < renewed:
+        costed += best_chain(search, r_index, b, stages)
+        fit = False
+    else:
+        left = p.counts.copy()
+        own = below(rng, pool.size[origin])
+        if uniform(rng) < 0.5:
+            own, _ = best_member(p, pool, origin)
+        if brought:
+            rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
+            inherit_rows(rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
+            fit = fit and (theirs != stages or uniform(rng) < 0.5)
+        elif u < crossed:
+            mate = g if uniform(rng) < 0.6 else choose_niche(search)
+            other = below(rng, pool.size[mate])
+            rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
+            if replicas > 1 and uniform(rng) < 0.5:
+                for slot in range(slots):
+                    p.group[slot] = HOLE
+                inherit_columns(rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
+                inherit_columns(rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
+            elif replicas > 1:
+                cut = 1 + below(rng, replicas - 1)
+                inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
+                inherit_rows(rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
+            else:
+                cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, p.group, stages, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
+            fit = fit and uniform(rng) < 0.5
+        else:
+            inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
+            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
+            fit = False
+            if uniform(rng) < 0.75:
+                ruin(rng, p.group, replicas, stages, left)
+                fit = settings.layer_fit and uniform(rng) < 0.5
+        fill_holes(p, rng, r_index, b, stages, p.group, left)
+    if fit:
+        costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+    load(p.o, p.q, p.f, r_index, b, stages)
+
+    pool.visits[g] += 1
+    steps = max(1.0, settings.length * slots) if uniform(rng) < settings.anneal else 1.0
+    start = settings.hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
+    search.heat[0] = start * p.result[SCORE]
+    search.heat[1] = (settings.cold / start) ** (1.0 / steps)
+    search.heat[2] = 0.0
+    search.control[STEPS] = int(steps)
+    search.rates[0] = settings.regrid if uniform(rng) < 0.5 else 0.0
+    return costed
+
+
+@inner
+def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
+    """The best of some constructed plans, one time in five a random one; returns the plans costed."""
+    p, rng, settings = search.p, search.rng, search.settings
+    costed = 0
+    least = np.inf
+    kept = search.kept
+    first = len(p.layers)
+    constructed = settings.construct and uniform(rng) < 0.8
+    for _ in range(settings.tries if constructed else 1):
+        if constructed and uniform(rng) < 0.5:
+            hand_placement(p, rng, r_index, b, stages, p.group)
+        elif constructed:
+            chain_placement(p, rng, r_index, b, stages, p.group)
+        else:
+            random_placement(p, rng, p.group)
+        if settings.layer_fit:
+            costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+        else:
+            inherit_layers(rng, p.layers, -1, first, stages, p.layers)
+        score = plan_score(p, r_index, b, stages, p.layers, p.group)
+        costed += 1
+        if score < least:
+            least = score
+            kept[:first] = p.layers
+            kept[first:] = p.group
+    p.layers[:] = kept[:first]
+    p.group[:] = kept[first:]
+    return costed

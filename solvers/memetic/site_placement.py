@@ -1,0 +1,98 @@
+"""Placements as one makes them by hand: place by place along a short path, fast GPUs first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvers.core.compiled import inner
+from solvers.memetic.construction import append_unused, random_placement
+from solvers.memetic.ordering import order_by
+from solvers.memetic.randomness import below, uniform
+
+
+@inner
+def short_path(p, rng, path):  # type: ignore[no-untyped-def]
+    """Write to path[c] when place c is visited: from a random place always on to the nearest one."""
+    places = p.o.places
+    amount = p.o.message_bytes * p.o.batch
+    for c in range(places):
+        path[c] = -1
+    c = p.place[p.group[below(rng, len(p.group))]]
+    for step in range(places):
+        path[c] = step
+        nearest = -1
+        least = np.inf
+        for d in range(places):
+            if path[d] < 0:
+                seconds = p.link[c, d, 0] + p.link[d, c, 0] + amount * (p.link[c, d, 1] + p.link[d, c, 1])
+                if seconds < least:
+                    nearest, least = d, seconds
+        if nearest < 0:
+            break
+        c = nearest
+
+
+@inner
+def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
+    """Fill `queue` with GPUs along a path, fast ones first in each place, without the slowest types at random.
+
+    Returns their number.
+    """
+    groups = len(p.counts)
+    path = np.empty(p.o.places, dtype=np.int64)
+    short_path(p, rng, path)
+    slowest = 0.0
+    for k in range(groups):
+        slowest = max(slowest, p.speed[b, k, 0])
+    limit = p.speed[b, below(rng, groups), 0] if uniform(rng) < 0.7 else slowest
+    key = np.empty(groups)
+    order = np.empty(groups, dtype=np.int64)
+    for k in range(groups):
+        key[k] = path[p.place[k]] + 0.5 * p.speed[b, k, 0] / slowest
+    order_by(key, order, groups)
+    count = 0
+    for place in range(groups):
+        k = order[place]
+        if p.speed[b, k, 0] <= limit:
+            for _ in range(p.counts[k]):
+                queue[count] = k
+                count += 1
+    return count
+
+
+@inner
+def hand_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
+    """Stages inside places, stages of GPUs in a row wherever the borders lie, or pipelines inside places.
+
+    Where that takes more GPUs than there are, the rest of the slots is filled at random.
+    """
+    replicas = p.replicas[r_index]
+    slots = replicas * stages
+    queue = np.empty(len(group), dtype=np.int64)
+    count = queue_gpus(p, rng, b, queue)
+    layout = below(rng, 3)
+    together = stages if layout == 2 else replicas  # what must not cross a border
+    chosen = np.full(slots, -1, dtype=np.int64)
+    taken = i = 0
+    while i + together <= count and taken < slots:
+        if layout != 1 and p.place[queue[i]] != p.place[queue[i + together - 1]]:
+            i += 1
+            continue
+        for _ in range(together):
+            chosen[taken] = queue[i]
+            taken += 1
+            i += 1
+    left = p.counts.copy()
+    for slot in range(taken):
+        left[chosen[slot]] -= 1
+    random_placement(p, rng, queue)
+    for k in queue:
+        if taken < slots and left[k] > 0:
+            chosen[taken] = k
+            left[k] -= 1
+            taken += 1
+    turned = uniform(rng) < 0.5
+    for n in range(slots):
+        r, s = (n // stages, n % stages) if layout == 2 else (n % replicas, n // replicas)
+        group[r * stages + (stages - 1 - s if turned else s)] = chosen[n]
+    append_unused(p, group, slots)

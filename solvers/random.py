@@ -1,0 +1,125 @@
+"""The best of many random plans: what any search must beat, and what the spread of plans looks like.
+
+The distribution of a draw:
+
+1. a grid (R, S and micro-batch size), each one equally likely of those whose memory could hold the model;
+2. R*S different GPUs in its slots, every selection and every order equally likely, so that most plans of a
+   small grid leave out most GPUs;
+3. a split of the layers with at least one each, all splits equally likely; layers that do not fit their stage
+   go one by one to stages with room, each as likely as any.
+
+A draw that still breaks memory, a power cap or a cap of the goal is thrown away, and counts as an evaluation.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from instances.plan import Plan
+from instances.seeds import seed_for
+from solvers.core.clock import Clock
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.registry import register
+from solvers.kernel.pricer import Pricer
+from solvers.placements.roomy_grids import roomy_grids
+
+CHUNK_WORK = 2_000_000
+"""Pairs of GPUs that may be priced between two looks at the clock: some hundredths of a second."""
+
+
+@register
+@dataclass(frozen=True)
+class RandomSearch:
+    """Draws plans until the budget ends; `draws` of them where it has no limit. Values plans by the goal."""
+
+    draws: int = 20_000
+
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "the best of as many random feasible plans as the budget allows"
+    proves: ClassVar[Proof] = Proof.NOTHING
+    random: ClassVar[bool] = True
+    fronts: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
+    isolated: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.draws < 1:
+            raise ValueError(f"option 'draws': found {self.draws}, expected at least 1")
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """The best plan drawn, if any was feasible."""
+        limited = budget.seconds is not None or budget.evaluations is not None
+        if not limited:
+            budget = replace(budget, evaluations=self.draws)
+        clock = Clock(budget)
+        if clock.expired:  # before anything is compiled
+            return Outcome(Status.UNKNOWN, limit_reached=True)
+        monitor.on_compiling()
+        started = time.perf_counter()
+        run = _Run(problem, Pricer(problem.tables, problem.goal), budget.seed)
+        run.draw(0)
+        clock.exclude(time.perf_counter() - started)
+        monitor.on_compiled(clock.excluded)
+
+        while run.grids and not clock.expired:
+            left = clock.evaluations_left
+            draws = run.chunk if left is None else min(run.chunk, left)
+            better = run.draw(draws)
+            clock.evaluations += draws
+            if better:
+                assert run.plan is not None
+                clock.note(run.value)
+                monitor.on_plan(run.plan)
+        return Outcome(
+            Status.UNKNOWN if run.plan is None else Status.FEASIBLE,
+            run.plan,
+            evaluations=clock.evaluations,
+            trace=tuple(clock.trace),
+            limit_reached=limited and clock.expired,  # its own number of draws is not a limit but all it does
+            details={"feasible": run.feasible, "grids_drawn_from": len(run.grids)},
+            compile_s=clock.excluded,
+        )
+
+
+class _Run:
+    """The stream of random numbers and the best plan so far."""
+
+    def __init__(self, problem: Problem, pricer: Pricer, seed: int) -> None:
+        tables = problem.tables
+        self._arrays = pricer.arrays
+        self._rng = np.random.default_rng(seed_for("random", seed))
+        self.grids = roomy_grids(tables)
+        rows = [(grid.replicas, grid.stages, *tables.indices(grid)) for grid in self.grids]
+        self._rows = np.array(rows, dtype=np.int64).reshape(-1, 4)
+        self._gpus = np.repeat(np.arange(len(tables.counts)), tables.counts)
+        self._best = np.array([np.inf])
+        self._groups = np.zeros(tables.gpus, dtype=np.int64)
+        self._layers = np.zeros(tables.layers, dtype=np.int64)
+        pairs = sum(grid.replicas**2 * grid.stages for grid in self.grids) / max(1, len(self.grids))
+        self.chunk = max(1, int(CHUNK_WORK / (pairs + 100)))
+        self.plan: Plan | None = None
+        self.feasible = 0
+
+    @property
+    def value(self) -> float:
+        """Value of the best plan so far."""
+        return float(self._best[0])
+
+    def draw(self, draws: int) -> bool:
+        """Draw so many plans; whether one is the best so far."""
+        from solvers.kernel.sampling import draw_plans
+
+        kept, feasible = draw_plans(
+            self._rng, self._arrays, self._rows, self._gpus, draws, self._best, self._groups, self._layers
+        )
+        self.feasible += int(feasible)
+        if kept < 0:
+            return False
+        grid = self.grids[kept]
+        slots = self._groups[: grid.replicas * grid.stages].reshape(grid.replicas, grid.stages)
+        self.plan = Plan.from_groups(grid.micro_batch, self._layers[: grid.stages], slots)
+        return True

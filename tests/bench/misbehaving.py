@@ -1,0 +1,144 @@
+"""Solvers that misbehave, known to a child process only because the name it is given makes it import this file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from instances.plan import Gpu, Plan
+from solvers.core import registry
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+
+FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
+"""The better plan of the instance worked by hand: 3.9 s and 705 J."""
+SLOW = Plan(1, (2,), ((Gpu(0, 0),), (Gpu(1, 0),)))
+"""7.3 s and 819 J."""
+
+
+class Name(str):
+    """A solver's name that registers the solvers of this file wherever it is unpickled."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        return known, (str(self),)
+
+
+def known(name: str) -> str:
+    """Register the solvers of this file in this process; the plain name."""
+    registry._FOUND.update(SOLVERS)
+    return name
+
+
+def _stubborn(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Finds plans and a bound, then works on for ever."""
+    monitor.on_details({"pid": os.getpid()})
+    monitor.on_bound(1.0, {})
+    monitor.on_bound(0.5, {})  # worse than what it said before
+    for plan in (SLOW, FAST, SLOW):
+        monitor.on_plan(plan)
+    while True:
+        time.sleep(60)
+
+
+def _silent(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    while True:
+        time.sleep(60)
+
+
+def _parent(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Starts a process of its own and forgets it."""
+    program = subprocess.Popen("sleep 600", shell=True)
+    monitor.on_details({"pid": os.getpid(), "grandchild": program.pid})
+    return _silent(problem, budget, monitor)
+
+
+def _crashing(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    monitor.on_plan(FAST)
+    raise RuntimeError("the model\nis wrong")
+
+
+def _exiting(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    os._exit(7)
+
+
+def _starving(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    monitor.on_plan(FAST)
+    raise MemoryError
+
+
+def _killed(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    monitor.on_plan(FAST)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return _silent(problem, budget, monitor)
+
+
+def _chatty(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Prints a banner, as libraries do in spite of all options."""
+    print("Welcome to the solver", flush=True)  # noqa: T201
+    os.write(1, b"from C\n")
+    return Outcome(Status.FEASIBLE, FAST)
+
+
+def _boasting(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Claims that a plan is optimal that is not."""
+    return Outcome(Status.OPTIMAL, SLOW)
+
+
+def _contradicting(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    return Outcome(Status.FEASIBLE, FAST, bound=4.0)
+
+
+def _careless(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Returns a plan that uses one GPU twice."""
+    return Outcome(Status.FEASIBLE, Plan(1, (1, 1), ((Gpu(0, 0), Gpu(0, 0)),)))
+
+
+def _compiling(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Takes longer to compile than its whole budget, which is no misbehaviour at all."""
+    monitor.on_compiling()
+    time.sleep(1)
+    monitor.on_compiled(1.0)
+    return Outcome(Status.FEASIBLE, FAST, compile_s=1.0)
+
+
+def _obedient(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Behaves, for once: returns its start."""
+    return Outcome(Status.FEASIBLE if problem.start else Status.UNKNOWN, problem.start)
+
+
+def _unpicklable(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    return Outcome(Status.FEASIBLE, FAST, details={"x": lambda: None})
+
+
+def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], from_outside: bool) -> type[Any]:
+    @dataclass(frozen=True)
+    class Misbehaving:
+        name: ClassVar[str] = solve_with.__name__.removeprefix("_") + ("" if from_outside else "-inside")
+        summary: ClassVar[str] = "only for tests"
+        proves: ClassVar[Proof] = Proof.NOTHING
+        random: ClassVar[bool] = False
+        fronts: ClassVar[bool] = True
+        takes_start: ClassVar[bool] = True
+        isolated: ClassVar[bool] = from_outside
+
+        def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+            return solve_with(problem, budget, monitor)
+
+    return Misbehaving
+
+
+SOLVERS: dict[str, type[Any]] = {
+    kind.name: kind
+    for kind in (
+        *(_make(function, True) for function in (_stubborn, _silent, _crashing, _exiting, _starving)),
+        *(_make(function, True) for function in (_killed, _chatty, _boasting, _contradicting, _careless)),
+        *(_make(function, True) for function in (_unpicklable, _obedient)),
+        *(_make(function, False) for function in (_stubborn, _parent, _compiling)),
+    )
+}
