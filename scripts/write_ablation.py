@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bench.studies.ablation import GROUNDS, VARIANTS, Limit, runs, sources
+from bench.studies.ablation import GROUNDS, SOLVER, VARIANTS, Limit, runs
 from bench.studies.ablation_file import FILE, append_run, read_runs, write_runs
 from instances.errors import InputError
+from solvers.core.sources import solver_digest
 
 
 def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) -> None:
@@ -19,7 +20,7 @@ def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) ->
     other = {run.budget for run in known} - {str(limit)}
     if other:
         raise InputError(f"{path}: holds runs of {other.pop()}, not of {limit}; --fresh starts anew")
-    if {run.sources for run in known} - {sources()}:
+    if {run.sources for run in known} - {solver_digest(SOLVER)}:
         raise InputError(f"{path}: holds runs of a solver whose code was another; --fresh starts anew")
     write_runs(path, known)  # without a line that was cut short
     count = seeds * len(GROUNDS) * len(VARIANTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,10 +11,11 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.tables import Grid, Ints, Tables
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.front import Front
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver, Status
 from solvers.core.registry import register
+from solvers.core.tiny_problem import tiny_problem
 
 if TYPE_CHECKING:
     from solvers.kernel.cost import KernelTables
@@ -26,30 +26,25 @@ CHUNK = 200_000
 
 @register
 @dataclass(frozen=True)
-class Brute:
+class Brute(Solver):
     """Costs every feasible plan once. Interchangeable GPUs and pipelines are not told apart."""
 
     name: ClassVar[str] = "brute"
     summary: ClassVar[str] = "enumeration of all plans up to symmetry, for tiny instances"
     proves: ClassVar[Proof] = Proof.OPTIMUM
-    random: ClassVar[bool] = False
     fronts: ClassVar[bool] = True
-    takes_start: ClassVar[bool] = False
-    isolated: ClassVar[bool] = False
+
+    def warm_up(self) -> None:
+        """Compile the enumeration, or load what was compiled."""
+        self.solve(tiny_problem(), Budget(evaluations=1), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
-        clock = Clock(budget)
-        monitor.on_compiling()
-        started = time.perf_counter()
+        deadline = Deadline.of(budget)
         from solvers.kernel.cost import kernel_tables
 
         search = _Search(problem, kernel_tables(problem.tables, problem.goal))
-        search.warm_up()
-        clock.exclude(time.perf_counter() - started)
-        monitor.on_compiled(clock.excluded)
-
-        complete = all(search.exhaust(grid, clock, monitor) for grid in problem.tables.grids())
+        complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())
         plans = search.plans()
         found = bool(plans)
         status = {
@@ -64,10 +59,9 @@ class Brute:
             plan=plans[0] if found and not front else None,
             bound=problem.value(plans[0]) if complete and found and not front else None,
             front=plans if front else None,
-            evaluations=clock.evaluations,
-            trace=tuple(clock.trace),
+            evaluations=deadline.evaluations,
+            trace=tuple(deadline.trace),
             limit_reached=not complete,
-            compile_s=clock.excluded,
         )
 
 
@@ -81,17 +75,7 @@ class _Search:
         self._front = Front()
         self._best = np.array([np.inf])
 
-    def warm_up(self) -> None:
-        """Compile (or load) the enumeration, without enumerating."""
-        from solvers.kernel.enumeration import enumerate_chunk
-
-        empty = np.zeros((1, 1), dtype=np.int64)
-        room = np.zeros((1, 2))
-        enumerate_chunk(
-            self._arrays, 0, 0, np.array([1]), empty, np.zeros(2, np.int64), 0, room, empty, self._best, True
-        )
-
-    def exhaust(self, grid: Grid, clock: Clock, monitor: Monitor) -> bool:
+    def exhaust(self, grid: Grid, deadline: Deadline, monitor: Monitor) -> bool:
         """Enumerate one grid; False if the budget ended first."""
         from solvers.kernel.enumeration import enumerate_chunk
 
@@ -105,24 +89,24 @@ class _Search:
             groups = np.full((grid.replicas, grid.stages), -1, dtype=np.int64)
             done = False
             while not done:
-                if clock.expired:
+                if deadline.passed:
                     return False
-                left = clock.evaluations_left
+                left = deadline.evaluations_left
                 limit = CHUNK if left is None else min(CHUNK, left)
                 state[1] = 0
                 kept, done = enumerate_chunk(
                     self._arrays, r, b, layers, groups, state, limit, room, plans, self._best, front
                 )
-                clock.evaluations += int(state[1])
+                deadline.evaluations += int(state[1])
                 for row in range(kept):
                     plan = Plan.from_groups(grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages))
-                    self._keep(float(room[row, 0]), float(room[row, 1]), plan, clock, monitor)
+                    self._keep(float(room[row, 0]), float(room[row, 1]), plan, deadline, monitor)
         return True
 
-    def _keep(self, time_s: float, energy: float, plan: Plan, clock: Clock, monitor: Monitor) -> None:
+    def _keep(self, time_s: float, energy: float, plan: Plan, deadline: Deadline, monitor: Monitor) -> None:
         if not self._problem.goal.front:
             self._best_plan = plan
-            clock.note(float(self._best[0]))
+            deadline.note(float(self._best[0]))
             monitor.on_plan(plan)
         elif self._front.add(time_s, energy, plan):
             monitor.on_plan(plan)

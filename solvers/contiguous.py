@@ -18,58 +18,52 @@ plan by the goal is kept.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
 from instances.plan import Plan
-from solvers.core.clock import Clock
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
+from solvers.core.tiny_problem import tiny_problem
 from solvers.placements.best_plans import BestPlans
 from solvers.placements.site_by_site import placements
 
 
 @register
 @dataclass(frozen=True)
-class Contiguous:
+class Contiguous(Solver):
     """Tries every placement of the rule in the module's docstring once; no randomness. Values plans by the goal."""
 
     name: ClassVar[str] = "contiguous"
     summary: ClassVar[str] = "by hand: stages or pipelines inside sites along a short path, layers by speed"
-    proves: ClassVar[Proof] = Proof.NOTHING
-    random: ClassVar[bool] = False
-    fronts: ClassVar[bool] = False
-    takes_start: ClassVar[bool] = False
-    isolated: ClassVar[bool] = False
+
+    def warm_up(self) -> None:
+        """Compile the pricing of placements, or load what was compiled."""
+        self.solve(tiny_problem(), Budget(), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan of the rule, if any fits and keeps the goal's caps."""
-        clock = Clock(budget)
-        if clock.expired:  # before anything is compiled
+        deadline = Deadline.of(budget)
+        if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
         tables = problem.tables
-        monitor.on_compiling()
-        started = time.perf_counter()
         plans = BestPlans(tables, problem.goal, slack=1.0)
-        clock.exclude(time.perf_counter() - started)
-        monitor.on_compiled(clock.excluded)
 
         cut_short = False
         plan: Plan | None = None
         for placement in placements(problem.instance, tables):
-            if clock.expired:
+            if deadline.passed:
                 cut_short = True
                 break
-            clock.evaluations += plans.price(placement)
-            if plans.best is not None and clock.note(plans.best.value):
+            deadline.evaluations += plans.price(placement)
+            if plans.best is not None and deadline.note(plans.best.value):
                 plan = plans.best.to_plan(tables)
                 monitor.on_plan(plan)
         return Outcome(
             Status.UNKNOWN if plan is None else Status.FEASIBLE,
             plan,
-            evaluations=clock.evaluations,
-            trace=tuple(clock.trace),
+            evaluations=deadline.evaluations,
+            trace=tuple(deadline.trace),
             limit_reached=cut_short,
-            compile_s=clock.excluded,
         )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver
 from solvers.core.registry import register
 from solvers.exact.leaf_model import Model
-from solvers.exact.prove import solve_exactly
+from solvers.exact.prove import solve_exactly, warm_up_exact
 from solvers.exact.warm_start import check_start
 
 
 @register
 @dataclass(frozen=True)
-class CpSat:
+class CpSat(Solver):
     """Whole numbers inside, rounded the safe way; every plan is valued by the referee.
 
     Options: `start` names the solver whose plan is the first cut-off: memetic, megatron or none.
@@ -25,13 +25,17 @@ class CpSat:
     name: ClassVar[str] = "cpsat"
     summary: ClassVar[str] = "CP-SAT on the parts of each grid that bounds leave open"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
-    random: ClassVar[bool] = False
-    fronts: ClassVar[bool] = False
     takes_start: ClassVar[bool] = True
-    isolated: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")
 
     def __post_init__(self) -> None:
         check_start(self.start)
+
+    def warm_up(self) -> None:
+        """Load OR-Tools; compile the relaxations and the solver to start from, or load what was compiled."""
+        import solvers.exact.cpsat_model.model  # noqa: F401
+
+        warm_up_exact(self.start)
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Prove the optimum, or the best bound that the budget allows."""

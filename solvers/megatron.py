@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from solvers.core.clock import Clock
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
 from solvers.placements.uniform import best_uniform
 
 
 @register
 @dataclass(frozen=True)
-class Megatron:
+class Megatron(Solver):
     """Tries each legal grid once and keeps the fastest, whatever the goal; no randomness, no budget.
 
     It guides itself by time alone, as the usual launch does: under another objective its one plan is
@@ -22,18 +22,13 @@ class Megatron:
 
     name: ClassVar[str] = "megatron"
     summary: ClassVar[str] = "uniform layers on all GPUs in listed order, fastest of the legal grids"
-    proves: ClassVar[Proof] = Proof.NOTHING
-    random: ClassVar[bool] = False
-    fronts: ClassVar[bool] = False
-    takes_start: ClassVar[bool] = False
-    isolated: ClassVar[bool] = False
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best uniform plan, if there is one and it keeps the goal's caps."""
-        clock = Clock(budget)
-        plan, clock.evaluations = best_uniform(problem.instance, problem.tables)
+        deadline = Deadline.of(budget)
+        plan, deadline.evaluations = best_uniform(problem.instance, problem.tables)
         value = None if plan is None else problem.value(plan)
         if plan is None or value is None:
-            return Outcome(Status.UNKNOWN, evaluations=clock.evaluations)
-        clock.note(value)
-        return Outcome(Status.FEASIBLE, plan, evaluations=clock.evaluations, trace=tuple(clock.trace))
+            return Outcome(Status.UNKNOWN, evaluations=deadline.evaluations)
+        deadline.note(value)
+        return Outcome(Status.FEASIBLE, plan, evaluations=deadline.evaluations, trace=tuple(deadline.trace))

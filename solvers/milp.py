@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver
 from solvers.core.registry import register
 from solvers.exact.leaf_model import Model
-from solvers.exact.prove import solve_exactly
+from solvers.exact.prove import solve_exactly, warm_up_exact
 from solvers.exact.warm_start import check_start
 
 PACKAGES = {"highs": ("pulp", "highspy"), "cbc": ("pulp",)}
@@ -17,7 +17,7 @@ PACKAGES = {"highs": ("pulp", "highspy"), "cbc": ("pulp",)}
 
 @register
 @dataclass(frozen=True)
-class Milp:
+class Milp(Solver):
     """Gaps are set to 0, bounds are lowered by the solver's tolerance, every plan is valued by the referee.
 
     Options: `backend` is highs or cbc; `start` names the solver whose plan is the first cut-off: memetic,
@@ -30,15 +30,21 @@ class Milp:
     name: ClassVar[str] = "milp"
     summary: ClassVar[str] = "mixed-integer programmes on the parts of each grid that bounds leave open"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
-    random: ClassVar[bool] = False
-    fronts: ClassVar[bool] = False
     takes_start: ClassVar[bool] = True
-    isolated: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")
 
     def __post_init__(self) -> None:
         check_start(self.start)
         if self.backend not in PACKAGES:
             raise ValueError(f"backend: {self.backend!r} is neither highs nor cbc")
+
+    def warm_up(self) -> None:
+        """Load PuLP and HiGHS; compile the relaxations and the solver to start from, or load what was compiled."""
+        import highspy  # noqa: F401
+
+        import solvers.exact.milp_model.model  # noqa: F401
+
+        warm_up_exact(self.start)
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Prove the optimum, or the best bound that the budget allows."""

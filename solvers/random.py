@@ -13,7 +13,6 @@ A draw that still breaks memory, a power cap or a cap of the goal is thrown away
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -21,9 +20,10 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.seeds import seed_for
-from solvers.core.clock import Clock
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
+from solvers.core.tiny_problem import tiny_problem
 from solvers.kernel.pricer import Pricer
 from solvers.placements.roomy_grids import roomy_grids
 
@@ -33,55 +33,49 @@ CHUNK_WORK = 2_000_000
 
 @register
 @dataclass(frozen=True)
-class RandomSearch:
+class RandomSearch(Solver):
     """Draws plans until the budget ends; `draws` of them where it has no limit. Values plans by the goal."""
 
     draws: int = 20_000
 
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "the best of as many random feasible plans as the budget allows"
-    proves: ClassVar[Proof] = Proof.NOTHING
     random: ClassVar[bool] = True
-    fronts: ClassVar[bool] = False
-    takes_start: ClassVar[bool] = False
-    isolated: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.draws < 1:
             raise ValueError(f"option 'draws': found {self.draws}, expected at least 1")
+
+    def warm_up(self) -> None:
+        """Compile the drawing of plans, or load what was compiled."""
+        self.solve(tiny_problem(), Budget(evaluations=1), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan drawn, if any was feasible."""
         limited = budget.seconds is not None or budget.evaluations is not None
         if not limited:
             budget = replace(budget, evaluations=self.draws)
-        clock = Clock(budget)
-        if clock.expired:  # before anything is compiled
+        deadline = Deadline.of(budget)
+        if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
-        monitor.on_compiling()
-        started = time.perf_counter()
         run = _Run(problem, Pricer(problem.tables, problem.goal), budget.seed)
-        run.draw(0)
-        clock.exclude(time.perf_counter() - started)
-        monitor.on_compiled(clock.excluded)
 
-        while run.grids and not clock.expired:
-            left = clock.evaluations_left
+        while run.grids and not deadline.passed:
+            left = deadline.evaluations_left
             draws = run.chunk if left is None else min(run.chunk, left)
             better = run.draw(draws)
-            clock.evaluations += draws
+            deadline.evaluations += draws
             if better:
                 assert run.plan is not None
-                clock.note(run.value)
+                deadline.note(run.value)
                 monitor.on_plan(run.plan)
         return Outcome(
             Status.UNKNOWN if run.plan is None else Status.FEASIBLE,
             run.plan,
-            evaluations=clock.evaluations,
-            trace=tuple(clock.trace),
-            limit_reached=limited and clock.expired,  # its own number of draws is not a limit but all it does
+            evaluations=deadline.evaluations,
+            trace=tuple(deadline.trace),
+            limit_reached=limited and deadline.passed,  # its own number of draws is not a limit but all it does
             details={"feasible": run.feasible, "grids_drawn_from": len(run.grids)},
-            compile_s=clock.excluded,
         )
 
 

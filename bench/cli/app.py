@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 
 from bench.cli.folders import best, report, run, verify
-from bench.cli.lists import families, solvers, suites
+from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from bench.cli.plans import evaluate, solve
 from bench.cli.problems import describe, generate
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Exact-versus-heuristic benchmarks for planners of geo-distributed training.",
 )
-for command in (evaluate, solve, solvers, families, suites, generate, describe, run, best, report, verify):
+for command in (evaluate, solve, solvers, families, suites, generate, describe, run, best, report, verify, warmup):
     app.command()(command)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from bench.cli.options import DONE, Json, print_json
+from typing import Annotated
+
+import typer
+
+from bench.cli.options import DONE, Json, print_json, say
 
 
 def solvers(as_json: Json = False) -> int:
@@ -11,6 +15,22 @@ def solvers(as_json: Json = False) -> int:
 
     rows = solver_rows()
     print_json({"solvers": rows}) if as_json else show_list(("solver", "proves", "summary", "options"), rows)
+    return DONE
+
+
+def warmup(
+    jobs: Annotated[int, typer.Option(help="Solvers compiled side by side.", min=1)] = 2, as_json: Json = False
+) -> int:
+    """Compile all solvers now, so that no first run has to; the result stays in the user's cache folder."""
+    from bench.runs.warm import warm_up_all
+
+    seconds = {}
+    for name, taken in warm_up_all(jobs):
+        seconds[name] = taken
+        if not as_json:
+            say(f"{name}: {taken:.1f} s")
+    if as_json:
+        print_json({"seconds": seconds})
     return DONE
 
 

@@ -7,27 +7,26 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
+from solvers.core.cache import is_warm, mark_warm
 from solvers.core.front import Front
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
 from solvers.core.registry import make_solver
 
 GRACE_S = 1.0
 """How long past its limit a solver may take to stop by itself before it is killed."""
-STARTUP_S = 60.0
-"""How long a child may take to import what it needs."""
-COMPILE_S = 300.0
-"""How much longer a solver that stops by itself may take to compile, where nothing is cached yet."""
+WARM_UP_S = 900.0
+"""How long a child may take to import and compile what it needs, on a busy machine with an empty cache."""
 
 
-class Ended(StrEnum):
+class Termination(StrEnum):
     """How a run ended, apart from what it found."""
 
     FINISHED = "finished"
@@ -35,6 +34,7 @@ class Ended(StrEnum):
     CRASHED = "crashed"
     OUT_OF_MEMORY = "out_of_memory"
     INTERRUPTED = "interrupted"
+    NOT_STARTED = "not_started"  # its warm-up failed or took too long: nothing was searched
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ class Ending:
     """What came of an isolated run. `reason` says in a line why it did not finish, if it did not."""
 
     outcome: Outcome
-    ended: Ended
-    wall_s: float  # of the search, without the child's start
-    cpu_s: float | None  # of the whole child; None if it was killed
+    termination: Termination
+    wall_s: float  # of the search, without the child's start and warm-up
+    cpu_s: float | None  # of the search; None if the child was killed
+    warm_up_s: float | None  # from the call until the search began; None if it never did
     reason: str | None = None
 
 
@@ -56,7 +57,14 @@ def preload(modules: Sequence[str]) -> None:
 class IsolatedRun:
     """One child at work. Poll it with `absorb` until `ending` is there; kill it by `interrupt`."""
 
-    def __init__(self, name: str, options: Mapping[str, str], problem: Problem, budget: Budget) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: Mapping[str, str],
+        problem: Problem,
+        budget: Budget,
+        on_compiling: Callable[[], None] = lambda: None,
+    ) -> None:
         self._problem = problem
         self._seconds = budget.seconds
         self._plan = problem.start
@@ -66,37 +74,28 @@ class IsolatedRun:
         self._details: dict[str, Any] = {}
         self._called = time.monotonic()
         self._started: float | None = None
-        self._compiling = False
-        # A method that is stopped from outside counts its start as well: the limit is the caller's.
-        self._from_call = make_solver(name, options).isolated
+        self._name = name
+        make_solver(name, options)  # refuses what does not exist, here and now
+        if not is_warm(name):
+            on_compiling()
         self.ending: Ending | None = None
 
         self.connection, theirs = _context().Pipe(duplex=False)
-        task = (
-            name,
-            dict(options),
-            problem.instance,
-            problem.goal,
-            problem.start,
-            budget,
-            self._from_call,
-            self._called,
-        )
+        task = (name, dict(options), problem.instance, problem.goal, problem.start, budget)
         self._process = _context().Process(target=_work, args=(theirs, task), daemon=False)
         self._process.start()
         theirs.close()
 
     @property
     def deadline(self) -> float | None:
-        """When the child will be killed, on `time.monotonic`; None without a limit."""
+        """When the child will be killed, on `time.monotonic`; None without a limit. Limits count from its start."""
         if self._started is None:
-            limit = self._seconds + GRACE_S if self._seconds is not None and self._from_call else STARTUP_S
-            return self._called + limit
-        if self._seconds is None:
-            return None
-        if self._from_call:
-            return self._called + self._seconds + GRACE_S
-        return self._started + self._seconds + GRACE_S + (COMPILE_S if self._compiling else 0.0)
+            return self._called + WARM_UP_S
+        return None if self._seconds is None else self._started + self._seconds + GRACE_S
+
+    @property
+    def _warm_up_s(self) -> float | None:
+        return None if self._started is None else self._started - self._called
 
     def absorb(self) -> None:
         """Take in what the child has said, without waiting; sets `ending` when the run is over."""
@@ -107,40 +106,56 @@ class IsolatedRun:
             if self.ending is None:
                 self._lost()
         if self.ending is None and self.deadline is not None and time.monotonic() > self.deadline:
-            self._finish(self._rescued(), Ended.TIME_LIMIT, None, "stopped from outside at its time limit")
+            if self._started is None:
+                self._not_started(f"the warm-up took longer than {WARM_UP_S:.0f} s")
+            else:
+                self._finish(self._rescued(), Termination.TIME_LIMIT, None, "stopped from outside at its time limit")
 
     def interrupt(self) -> None:
         """Stop the child; `ending` holds what it had found."""
         self.absorb()
         if self.ending is None:
-            self._finish(self._rescued(), Ended.INTERRUPTED, None, "interrupted")
+            reason = "interrupted" if self._started else "interrupted before the search began"
+            self._finish(self._rescued(), Termination.INTERRUPTED, None, reason)
 
     def _hear(self, kind: str, content: Any) -> None:
-        if kind == "started":
-            # Only compilation, which is no search, lies between this and the solver's own clock.
-            self._started = content
-        elif kind == "compiling":
-            self._compiling = True
-        elif kind == "compiled":
-            assert self._started is not None
-            self._compiling = False
-            self._started += content
-        elif kind == "plan":
-            self._take(content)
-        elif kind == "bound":
-            bound, proof = content
-            if self._bound is None or bound >= self._bound:
-                self._bound = bound
-                self._details.update(proof)
-        elif kind == "details":
-            self._details.update(content)
-        elif kind == "outcome":
-            outcome, cpu_s = content
-            self._finish(outcome, Ended.TIME_LIMIT if outcome.limit_reached else Ended.FINISHED, cpu_s)
-        elif kind == "error":
-            self._finish(Outcome(Status.ERROR, details=self._details), Ended.CRASHED, None, content)
-        elif kind == "memory":
-            self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, content)
+        hearers: dict[str, Callable[[Any], None]] = {
+            "started": self._start,
+            "plan": self._take,
+            "bound": self._raise_bound,
+            "details": self._details.update,
+            "outcome": self._take_outcome,
+            "error": self._crashed,
+            "memory": self._out_of_memory,
+        }
+        hearers[kind](content)
+
+    def _start(self, moment: float) -> None:
+        self._started = moment
+        mark_warm(self._name)
+
+    def _raise_bound(self, content: tuple[float, dict[str, Any]]) -> None:
+        bound, proof = content
+        if self._bound is None or bound >= self._bound:
+            self._bound = bound
+            self._details.update(proof)
+
+    def _take_outcome(self, content: tuple[Outcome, float]) -> None:
+        outcome, cpu_s = content
+        self._finish(outcome, Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED, cpu_s)
+
+    def _crashed(self, reason: str) -> None:
+        if self._started is None:
+            self._not_started(reason)
+        else:
+            self._finish(Outcome(Status.ERROR, details=self._details), Termination.CRASHED, None, reason)
+
+    def _out_of_memory(self, reason: str) -> None:
+        self._finish(self._rescued(), Termination.OUT_OF_MEMORY, None, reason)
+
+    def _not_started(self, reason: str) -> None:
+        """Nothing can be said of the problem, and the run may be tried again."""
+        self._finish(Outcome(Status.ERROR), Termination.NOT_STARTED, None, f"not started: {reason}")
 
     def _take(self, plan: Plan) -> None:
         value = self._problem.value(plan)
@@ -156,9 +171,9 @@ class IsolatedRun:
         self._process.join(5)
         code = self._process.exitcode
         if code == -signal.SIGKILL:  # nobody but the kernel, out of memory, kills our children like this
-            self._finish(self._rescued(), Ended.OUT_OF_MEMORY, None, "killed, most likely for want of memory")
+            self._out_of_memory("killed, most likely for want of memory")
         else:
-            self._finish(Outcome(Status.ERROR), Ended.CRASHED, None, f"the process ended with exit status {code}")
+            self._crashed(f"the process ended with exit status {code}")
 
     def _rescued(self) -> Outcome:
         """What was reported before the end."""
@@ -166,9 +181,11 @@ class IsolatedRun:
         status = Status.FEASIBLE if self._plan or front else Status.UNKNOWN
         return Outcome(status, self._plan, self._bound, front, details=self._details)
 
-    def _finish(self, outcome: Outcome, ended: Ended, cpu_s: float | None, reason: str | None = None) -> None:
+    def _finish(
+        self, outcome: Outcome, termination: Termination, cpu_s: float | None, reason: str | None = None
+    ) -> None:
         wall = time.monotonic() - (self._started or self._called)
-        self.ending = Ending(outcome, ended, wall, cpu_s, reason)
+        self.ending = Ending(outcome, termination, wall, cpu_s, self._warm_up_s, reason)
         self._stop()
 
     def _stop(self) -> None:
@@ -182,9 +199,18 @@ class IsolatedRun:
         self._process.join(5)
 
 
-def solve_isolated(name: str, options: Mapping[str, str], problem: Problem, budget: Budget) -> Ending:
-    """Run a solver in a process of its own until it ends, its limit passes or the caller is interrupted."""
-    run = IsolatedRun(name, options, problem, budget)
+def solve_isolated(
+    name: str,
+    options: Mapping[str, str],
+    problem: Problem,
+    budget: Budget,
+    on_compiling: Callable[[], None] = lambda: None,
+) -> Ending:
+    """Run a solver in a process of its own until it ends, its limit passes or the caller is interrupted.
+
+    `on_compiling` is called where the solver has to be compiled first, which takes up to a minute.
+    """
+    run = IsolatedRun(name, options, problem, budget, on_compiling)
     try:
         while run.ending is None:
             deadline = run.deadline
@@ -205,7 +231,7 @@ def _context() -> Any:
 
 def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     """The child: solve, report, end."""
-    name, options, instance, goal, start, budget, from_call, called = task
+    name, options, instance, goal, start, budget = task
     os.dup2(2, 1)  # what a library prints must not mix with our answer on standard output
     os.setsid()  # so that Ctrl-C reaches the parent only, and a kill reaches all that we start
     threading.Thread(target=_follow_parent, daemon=True).start()
@@ -217,18 +243,16 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
 
     try:
         solver = make_solver(name, options)
+        solver.warm_up()
+        before = time.process_time()
         say("started", time.monotonic())  # one clock for all processes of a machine
-        if from_call and budget.seconds is not None:
-            budget = replace(budget, seconds=max(0.0, budget.seconds - (time.monotonic() - called)))
         monitor = Monitor(
             on_plan=lambda plan: say("plan", plan),
             on_bound=lambda bound, proof: say("bound", (bound, dict(proof))),
             on_details=lambda details: say("details", dict(details)),
-            on_compiling=lambda: say("compiling"),
-            on_compiled=lambda seconds: say("compiled", seconds),
         )
         outcome = solver.solve(Problem(instance, goal, start), budget, monitor)
-        say("outcome", (outcome, time.process_time()))
+        say("outcome", (outcome, time.process_time() - before))
     except MemoryError:
         say("memory", "out of memory")
     except Exception as error:  # noqa: BLE001 - a crash is a result that the caller records

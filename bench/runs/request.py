@@ -25,6 +25,7 @@ from solvers.core.interface import Budget, Problem, Solver
 from solvers.core.registry import make_solver
 from solvers.placements.uniform import reference_of
 
+COMPILING = "{} is compiled first, once for each version: up to a minute, which is not part of the search"
 _NO_METRICS = [
     "time_s",
     "energy_j",
@@ -96,8 +97,13 @@ def solve_request(request: Request, live: bool = False) -> dict[str, Any]:
     if live:
         from rich.console import Console
 
-        with Console(file=sys.stderr).status(f"{request.solver} on {instance.name}; Ctrl-C keeps the best plan"):
-            ending = solve_isolated(request.solver, request.options, problem, task.budget)
+        words = f"{request.solver} on {instance.name}; Ctrl-C keeps the best plan"
+        with Console(file=sys.stderr).status(words) as status:
+
+            def on_compiling() -> None:
+                status.console.print(COMPILING.format(request.solver), highlight=False)
+
+            ending = solve_isolated(request.solver, request.options, problem, task.budget, on_compiling)
     else:
         ending = solve_isolated(request.solver, request.options, problem, task.budget)
     verdict = judge(problem, ending.outcome)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bench.runs.request import COMPILING
 from bench.runs.runner import pending, run_tasks
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
@@ -35,8 +36,11 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool) -> dict[str, 
                     failed.append(f"{what}: {record['reason']}")
                     progress.console.print(f"failed: {failed[-1]}", markup=False, highlight=False)
 
+            def on_compiling(solver: str) -> None:
+                progress.console.print(COMPILING.format(solver), highlight=False)
+
             try:
-                run_tasks(store, todo, jobs, on_record)
+                run_tasks(store, todo, jobs, on_record, on_compiling)
             except KeyboardInterrupt:
                 left = len(pending(store, tasks))
                 progress.console.print(

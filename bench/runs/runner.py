@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
 from bench.records.record import Task, record_of
-from bench.runs.isolated import Ended, IsolatedRun, preload
+from bench.runs.isolated import IsolatedRun, Termination, preload
 from bench.runs.store import Store
 from solvers.core.interface import Status
 
@@ -19,12 +20,18 @@ def pending(store: Store, tasks: Sequence[Task]) -> list[Task]:
     done = {
         record["key"]
         for record in store.records()
-        if record["ended"] in (Ended.FINISHED, Ended.TIME_LIMIT) and record["status"] != Status.ERROR
+        if record["ended"] in (Termination.FINISHED, Termination.TIME_LIMIT) and record["status"] != Status.ERROR
     }
     return [task for task in tasks if task.key not in done]
 
 
-def run_tasks(store: Store, tasks: Sequence[Task], jobs: int, on_record: Callable[[dict[str, Any]], None]) -> None:
+def run_tasks(
+    store: Store,
+    tasks: Sequence[Task],
+    jobs: int,
+    on_record: Callable[[dict[str, Any]], None],
+    on_compiling: Callable[[str], None] = lambda solver: None,
+) -> None:
     """Run all tasks and append their records. On Ctrl-C the children are killed and KeyboardInterrupt goes on."""
     preload(["numpy", "solvers.placements.uniform"])
     waiting = deque(tasks)
@@ -33,7 +40,14 @@ def run_tasks(store: Store, tasks: Sequence[Task], jobs: int, on_record: Callabl
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.popleft()
-                running.append((task, IsolatedRun(task.solver, task.options, task.problem, task.budget)))
+                running.append(
+                    (
+                        task,
+                        IsolatedRun(
+                            task.solver, task.options, task.problem, task.budget, partial(on_compiling, task.solver)
+                        ),
+                    )
+                )
             wait([run.connection for _, run in running], _patience(running))
             for pair in list(running):
                 task, run = pair

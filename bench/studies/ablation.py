@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from bench.runs.judge import judge
 from bench.runs.suite import entries_of, read_suite
@@ -14,6 +14,7 @@ from instances.instance import Instance
 from instances.objective import Objective, parse_objective
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.core.registry import make_solver
+from solvers.core.sources import solver_digest
 from solvers.placements.uniform import reference_of
 
 SOLVER = "memetic"
@@ -122,14 +123,6 @@ class Limit:
         return ", ".join(part for part in parts if part)
 
 
-@cache
-def sources() -> str:
-    """Digest of the code that the solver is made of."""
-    from solvers.core.compiled import ROOT, source_digest
-
-    return source_digest(ROOT / "solvers" / SOLVER / "search.py", ROOT)
-
-
 def runs(
     limit: Limit,
     seeds: int,
@@ -149,9 +142,10 @@ def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
     """One run on one thread, in this process: all variants share the compiled code."""
     options = {} if variant == FULL else dict(option.split("=", 1) for option in variant.split())
     solver = make_solver(SOLVER, options)
+    solver.warm_up()
     started = time.perf_counter()
     outcome = solver.solve(ground.problem, Budget(limit.seconds, limit.evaluations, seed, threads=1), Monitor())
-    seconds = time.perf_counter() - started - outcome.compile_s
+    seconds = time.perf_counter() - started
     return Run(
         instance=ground.name,
         hash=ground.instance.content_hash,
@@ -159,7 +153,7 @@ def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
         variant=variant,
         seed=seed,
         budget=str(limit),
-        sources=sources(),
+        sources=solver_digest(SOLVER),
         value=judge(ground.problem, outcome).value,
         evaluations=outcome.evaluations,
         seconds=round(seconds, 3),

@@ -1,1 +1,1 @@
-"""What every method shares: the interface, the registry, the clock, the compiler."""
+"""What every method shares: the interface, the registry, the deadline, the compiler."""

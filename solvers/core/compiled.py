@@ -5,58 +5,18 @@ Import this module only from modules that are themselves imported late: importin
 
 import functools
 import hashlib
-import os
-import re
-import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 
+from solvers.core.cache import cache_folder
+from solvers.core.sources import ROOT, sources_used
+
 P = ParamSpec("P")
 R = TypeVar("R")
-
-ROOT = Path(__file__).parents[2]
-IMPORTED = re.compile(r"^\s*(?:from|import) ((?:instances|solvers)[\w.]*)", re.MULTILINE)
-
-
-def user_cache_folder() -> Path:
-    """Where this user's programs keep what they can make again.
-
-    Raises
-    ------
-    RuntimeError
-        The user has no home folder.
-    """
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named):  # the XDG specification tells programs to ignore relative paths
-        return Path(named)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path.home() / ".cache"
-
-
-def sources_used(paths: Iterable[Path], root: Path) -> set[Path]:
-    """Return these files and every file below `root` that they import, directly or through others.
-
-    A folder that is imported from counts with all its modules. Read from the text, as these imports
-    would otherwise have to be run.
-    """
-    used: set[Path] = set()
-    waiting = list(paths)
-    while waiting:
-        source = waiting.pop()
-        if source in used or not source.is_file():
-            continue
-        used.add(source)
-        for module in IMPORTED.findall(source.read_text(encoding="utf-8")):
-            target = root.joinpath(*module.split("."))
-            waiting += [target.with_suffix(".py"), *target.glob("*.py")]
-    return used
 
 
 def source_digest(path: Path, root: Path) -> str:
@@ -82,9 +42,7 @@ def _package_digest(folder: Path, root: Path) -> str:
 def find_cache_folder(path: Path) -> str | None:
     """Return the folder for the compiled code of a file, made if missing; None if it cannot be written."""
     try:
-        chosen = os.environ.get("NUMBA_CACHE_DIR")
-        base = Path(chosen) if chosen else user_cache_folder() / "geotrain-bench"
-        folder = base / source_digest(path, ROOT)
+        folder = cache_folder() / source_digest(path, ROOT)
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except (OSError, RuntimeError, ValueError):  # ValueError: the file is not one of ours

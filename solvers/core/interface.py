@@ -6,11 +6,12 @@ Running out of time, finding nothing and proving infeasibility are outcomes; onl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from instances.instance import Instance
 from instances.objective import Goal
@@ -95,7 +96,6 @@ class Outcome:
     trace: tuple[TracePoint, ...] = ()
     limit_reached: bool = False  # the budget ended before the method was done
     details: Mapping[str, Any] = field(default_factory=dict)
-    compile_s: float = 0.0  # seconds of just-in-time compilation, not part of the search
 
     def __post_init__(self) -> None:
         if (self.status in (Status.OPTIMAL, Status.FEASIBLE)) != bool(self.plan or self.front):
@@ -110,21 +110,38 @@ class Monitor:
     # A bound and the figures that prove it, as JSON: together, so that they always fit each other.
     on_bound: Callable[[float, Mapping[str, Any]], None] = lambda bound, proof: None
     on_details: Callable[[Mapping[str, Any]], None] = lambda details: None
-    on_compiling: Callable[[], None] = lambda: None  # compilation begins; it does not count as search
-    on_compiled: Callable[[float], None] = lambda seconds: None  # and ends, after so many seconds
 
 
-class Solver(Protocol):
-    """A method. Its dataclass fields are its options, each with a default; see README, "Add a solver"."""
+class Solver(ABC):
+    """A method. Subclasses are frozen dataclasses whose fields are the options, each with a default.
+
+    Attributes
+    ----------
+    name, summary
+        As `geotrain-bench solvers` lists it.
+    proves
+        What its outcomes can prove.
+    random
+        Whether the seed matters.
+    fronts
+        Whether it answers the objective `front`.
+    takes_start
+        Whether it makes use of a start plan.
+    calls
+        Other solvers that it calls by name: their code can change its answers.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    proves: ClassVar[Proof]
-    random: ClassVar[bool]  # whether the seed matters
-    fronts: ClassVar[bool]  # whether it answers the objective `front`
-    takes_start: ClassVar[bool]
-    isolated: ClassVar[bool]  # whether limits must be enforced from outside, in a process of its own
+    proves: ClassVar[Proof] = Proof.NOTHING
+    random: ClassVar[bool] = False
+    fronts: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
+    calls: ClassVar[tuple[str, ...]] = ()
 
+    def warm_up(self) -> None:  # noqa: B027 - most methods have nothing to prepare
+        """Import and compile all that `solve` needs; called before the budget begins. Nothing is searched."""
+
+    @abstractmethod
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Work on the problem until solved or the budget is spent."""
-        ...

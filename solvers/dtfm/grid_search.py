@@ -15,7 +15,7 @@ from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
 from instances.seeds import seed_for
 from instances.tables import Tables
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.dtfm.cost import read_pipelines
 from solvers.dtfm.genetic import GeneticParameters, search
 from solvers.dtfm.network import network_of
@@ -42,15 +42,15 @@ class GridSearch:
         self._ranks = np.array([gpu.group for gpu in listed_gpus(instance)], dtype=np.int64)
         self._pricer = Pricer(tables, Goal(time_weight=1.0))
 
-    def run(self, shape: Shape, clock: Clock, grids_left: int) -> GridResult:
+    def run(self, shape: Shape, deadline: Deadline, grids_left: int) -> GridResult:
         """Search within an even share of what the clock leaves, and price what comes of it."""
         replicas, stages, _ = shape
-        began = clock.seconds
-        until = inf if clock.left is None else began + clock.left / grids_left
+        began = deadline.seconds
+        until = inf if deadline.left is None else began + deadline.left / grids_left
         wanted = 1 if min(replicas, stages) == 1 else self._candidates
         allowed = wanted
-        if clock.evaluations_left is not None:
-            allowed = min(wanted, -(-clock.evaluations_left // grids_left))
+        if deadline.evaluations_left is not None:
+            allowed = min(wanted, -(-deadline.evaluations_left // grids_left))
         groups = self._ranks[: replicas * stages]
         network = network_of(self._instance, self._tables, groups, replicas, stages)
         found = search(
@@ -59,14 +59,14 @@ class GridSearch:
             stages,
             np.random.default_rng(seed_for("dtfm", self._seed, replicas, stages)),
             candidates=allowed,
-            out_of_time=lambda: clock.seconds >= until,
+            out_of_time=lambda: deadline.seconds >= until,
             whole_gradient=network.whole_gradient if self._baseline else None,
         )
         details: dict[str, Any] = {"replicas": replicas, "stages": stages}
         if found is None:
             return GridResult(None, inf, True, details | {"candidates": 0})
-        clock.evaluations += found.candidates
-        seconds = clock.seconds - began
+        deadline.evaluations += found.candidates
+        seconds = deadline.seconds - began
         plan, time_s = self._fastest(shape, groups[read_pipelines(network.hop, found.groups)])
         details |= {
             "candidates": found.candidates,

@@ -5,15 +5,15 @@ Source: Yuan et al. 2022 (arXiv 2206.01288), sections 3 and 4.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from instances.objective import Goal
 from instances.plan import Plan
-from solvers.core.clock import Clock
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
+from solvers.core.tiny_problem import tiny_problem
 from solvers.placements.uniform import Shape
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ GAINS = ("paper", "baseline")
 
 @register
 @dataclass(frozen=True)
-class Dtfm:
+class Dtfm(Solver):
     """Searches a partition for each grid of all GPUs, then lets the referee choose grid, direction and micro-batch.
 
     It guides itself by its own cost and by time, whatever the goal: under another objective its one plan
@@ -41,11 +41,7 @@ class Dtfm:
 
     name: ClassVar[str] = "dtfm"
     summary: ClassVar[str] = "DT-FM's evolutionary scheduler: equal layers, partition by communication cost alone"
-    proves: ClassVar[Proof] = Proof.NOTHING
     random: ClassVar[bool] = True
-    fronts: ClassVar[bool] = False
-    takes_start: ClassVar[bool] = False
-    isolated: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.candidates < 1:
@@ -53,24 +49,26 @@ class Dtfm:
         if self.gain not in GAINS:
             raise ValueError(f"option 'gain': {self.gain!r} is neither {' nor '.join(GAINS)}")
 
-    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
-        """The fastest plan of all grids, if there is one and it keeps the goal's caps."""
-        clock = Clock(budget)
-        if clock.expired:  # before anything is compiled
-            return Outcome(Status.UNKNOWN, limit_reached=True)
-        monitor.on_compiling()
-        started = time.perf_counter()
-        from solvers.dtfm.fitting_shapes import fillable_shapes
-        from solvers.dtfm.grid_search import GridSearch, warm_up
+    def warm_up(self) -> None:
+        """Compile the search and the pricing of plans, or load what was compiled."""
+        from solvers.dtfm.grid_search import warm_up
 
         warm_up()
-        search = GridSearch(problem.instance, problem.tables, self.candidates, self.gain == "baseline", budget.seed)
-        clock.exclude(time.perf_counter() - started)
-        monitor.on_compiled(clock.excluded)
+        Dtfm(candidates=1).solve(tiny_problem(), Budget(), Monitor())
 
-        run = _Run(problem, search, clock, monitor)
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        """The fastest plan of all grids, if there is one and it keeps the goal's caps."""
+        deadline = Deadline.of(budget)
+        if deadline.passed:
+            return Outcome(Status.UNKNOWN, limit_reached=True)
+        from solvers.dtfm.fitting_shapes import fillable_shapes
+        from solvers.dtfm.grid_search import GridSearch
+
+        search = GridSearch(problem.instance, problem.tables, self.candidates, self.gain == "baseline", budget.seed)
+
+        run = _Run(problem, search, deadline, monitor)
         for used in range(problem.tables.gpus, 0, -1):
-            if run.best is not None or clock.expired:
+            if run.best is not None or deadline.passed:
                 break
             run.search_all(fillable_shapes(problem.instance, problem.tables, used))
         return run.outcome()
@@ -79,8 +77,8 @@ class Dtfm:
 class _Run:
     """The fastest plan so far, and a line on each grid."""
 
-    def __init__(self, problem: Problem, search: GridSearch, clock: Clock, monitor: Monitor) -> None:
-        self._problem, self._search, self._clock, self._monitor = problem, search, clock, monitor
+    def __init__(self, problem: Problem, search: GridSearch, deadline: Deadline, monitor: Monitor) -> None:
+        self._problem, self._search, self._deadline, self._monitor = problem, search, deadline, monitor
         self.best: GridResult | None = None
         self._grids: list[dict[str, Any]] = []
         self._cut_short = False
@@ -91,10 +89,10 @@ class _Run:
         """Search grids of equally many GPUs, first those that have one partition only and take no time."""
         shapes = sorted(shapes, key=lambda shape: min(shape.replicas, shape.stages) > 1)
         for done, shape in enumerate(shapes):
-            if self._clock.expired:
+            if self._deadline.passed:
                 self._cut_short = True
                 return
-            result = self._search.run(shape, self._clock, grids_left=len(shapes) - done)
+            result = self._search.run(shape, self._deadline, grids_left=len(shapes) - done)
             self._cut_short |= result.cut_short
             self._grids.append(result.details)
             self._monitor.on_details({"own_costs": self._grids})
@@ -102,22 +100,21 @@ class _Run:
                 self.best = result
                 self._monitor.on_plan(result.plan)
                 if self._by_time:
-                    self._clock.note(self._problem.goal.time_weight * result.time_s)
+                    self._deadline.note(self._problem.goal.time_weight * result.time_s)
 
     def outcome(self) -> Outcome:
         """What the run found, valued by the goal."""
         plan: Plan | None = self.best.plan if self.best else None
         value = self._problem.value(plan) if plan else None
         if value is not None:
-            self._clock.note(value)
+            self._deadline.note(value)
         else:
             plan = None
         return Outcome(
             Status.UNKNOWN if plan is None else Status.FEASIBLE,
             plan,
-            evaluations=self._clock.evaluations,
-            trace=tuple(self._clock.trace) if plan else (),
-            limit_reached=self._cut_short or (self.best is None and self._clock.expired),
+            evaluations=self._deadline.evaluations,
+            trace=tuple(self._deadline.trace) if plan else (),
+            limit_reached=self._cut_short or (self.best is None and self._deadline.passed),
             details={"own_costs": self._grids},
-            compile_s=self._clock.excluded,
         )

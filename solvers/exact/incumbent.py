@@ -6,7 +6,7 @@ import math
 
 from instances.plan import Plan
 from instances.tables import Grid
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Monitor, Problem
 from solvers.exact.leaf_model import Contradiction
 
@@ -19,15 +19,15 @@ AGREEMENT = 1e-9
 class Incumbent:
     """The best plan and, for each grid, the best value known."""
 
-    def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
-        self._problem, self._clock, self._monitor = problem, clock, monitor
+    def __init__(self, problem: Problem, deadline: Deadline, monitor: Monitor) -> None:
+        self._problem, self._deadline, self._monitor = problem, deadline, monitor
         self._by_grid: dict[Grid, float] = {}
         self.plan: Plan | None = None
         self.value = math.inf
 
     def offer(self, plan: Plan) -> float | None:
         """Let the referee value a plan and keep it if it is the best; its value, None if it is infeasible."""
-        self._clock.evaluations += 1
+        self._deadline.evaluations += 1
         value = self._problem.value(plan)
         if value is None:
             return None
@@ -35,7 +35,7 @@ class Incumbent:
         self._by_grid[grid] = min(value, self._by_grid.get(grid, math.inf))
         if value < self.value:
             self.plan, self.value = plan, value
-            self._clock.note(value)
+            self._deadline.note(value)
             self._monitor.on_plan(plan)
         return value
 

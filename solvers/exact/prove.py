@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.metadata import version
 
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem
+from solvers.core.registry import make_solver, solver_types
 from solvers.exact.grid_bounds import grid_bounds, instant_bound
 from solvers.exact.leaf_model import Answer, Model
 from solvers.exact.search import Search
@@ -29,6 +30,15 @@ class LateModel:
         return self._made.solve(part, target, seconds)
 
 
+def warm_up_exact(start: str) -> None:
+    """Compile what bounds the subproblems, and the solver to start from, or load what was compiled."""
+    from solvers.exact.relaxation import warm_up
+
+    warm_up()
+    if start in solver_types():
+        make_solver(start).warm_up()
+
+
 def solve_exactly(
     problem: Problem, budget: Budget, monitor: Monitor, make: Callable[[], Model], packages: Iterable[str], start: str
 ) -> Outcome:
@@ -36,14 +46,14 @@ def solve_exactly(
 
     `make` gives the model for the parts of grids, `packages` are the libraries behind it.
     """
-    clock = Clock(budget)
+    deadline = Deadline.of(budget)
     instant = instant_bound(problem.tables, problem.goal)
     if instant is not None:
         monitor.on_bound(instant, {})  # something proven outlives even a limit that ends before the bounds of the grids
     versions = {"solver_versions": {package: version(package) for package in packages}}
     monitor.on_details(versions)
-    search = Search(problem, grid_bounds(problem.tables, problem.goal), LateModel(make), clock, monitor)
-    for plan in starting_plans(problem, start, budget, clock):
+    search = Search(problem, grid_bounds(problem.tables, problem.goal), LateModel(make), deadline, monitor)
+    for plan in starting_plans(problem, start, budget, deadline):
         search.incumbent.offer(plan)
     search.report()
     outcome = search.run()

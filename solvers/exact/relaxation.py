@@ -9,7 +9,9 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.tables import Floats, Ints
-from solvers.exact.grid_bounds import SAFETY
+from solvers.core.tiny_problem import tiny_problem
+from solvers.exact.costs import GridCosts
+from solvers.exact.grid_bounds import SAFETY, grid_bounds
 from solvers.exact.propagation import fit_layers, fit_steps, fit_sync
 from solvers.exact.subproblem import Part
 
@@ -135,3 +137,11 @@ def _energy_views(part: Part, target: float) -> list[View]:
         limit = costs.energy_limit()
         views.append(View("energy", 0, replicas, none, no_hop, still, energy, costs.hop_energy, 0.0, limit, 1.0))
     return views
+
+
+def warm_up() -> None:
+    """Compile the bounds of one pipeline and of several together, or load what was compiled."""
+    problem = tiny_problem()
+    for cheap in grid_bounds(problem.tables, problem.goal):
+        if cheap.value is not None and cheap.grid.stages == 2:
+            tighten_part(Part.whole(GridCosts(problem.tables, problem.goal, cheap)), 2 * cheap.value, 2, lambda _: None)

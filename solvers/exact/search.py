@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from instances.referee.violations import violations
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Monitor, Outcome, Problem, Status
 from solvers.exact.branching import split_part
 from solvers.exact.costs import GridCosts
@@ -35,9 +35,11 @@ OPTIMAL_GAP = 1e-6
 class Search:
     """One run over the grids with their cheap bounds. Offer its `incumbent` plans to start from, then `run` it."""
 
-    def __init__(self, problem: Problem, bounds: list[GridBound], model: Model, clock: Clock, monitor: Monitor) -> None:
-        self._problem, self._model, self._clock, self._monitor = problem, model, clock, monitor
-        self.incumbent = Incumbent(problem, clock, monitor)
+    def __init__(
+        self, problem: Problem, bounds: list[GridBound], model: Model, deadline: Deadline, monitor: Monitor
+    ) -> None:
+        self._problem, self._model, self._deadline, self._monitor = problem, model, deadline, monitor
+        self.incumbent = Incumbent(problem, deadline, monitor)
         self._records = {bound.grid: GridRecord(bound) for bound in bounds}
         self._order = itertools.count()
         # A grid is opened when its turn comes; until then its cheap bound stands for it.
@@ -57,28 +59,28 @@ class Search:
         while self._queue and self._queue[0][0] < incumbent.target and not self._late:
             _, _, item = heapq.heappop(self._queue)
             grid = item.cheap.grid if isinstance(item, GridRecord) else item.costs.bound.grid
-            record, before = self._records[grid], self._clock.seconds
+            record, before = self._records[grid], self._deadline.seconds
             if isinstance(item, GridRecord):
                 self._open(record)
             elif item.final:
                 self._solve(item, record)
             else:
                 self._split(item, record)
-            record.seconds += self._clock.seconds - before
+            record.seconds += self._deadline.seconds - before
             self.report()
         return self._outcome(done=not self._queue or self._queue[0][0] >= incumbent.target)
 
     def report(self) -> None:
         """Tell the monitor now and then of the bound and the figures behind it."""
-        if self._clock.seconds - self._reported_s >= REPORT_EVERY_S:
-            self._reported_s = self._clock.seconds
+        if self._deadline.seconds - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = self._deadline.seconds
             bound = self._global_bound()
             if bound is not None:
                 self._monitor.on_bound(bound, self._details())
 
     @property
     def _late(self) -> bool:
-        return self._clock.expired or (self._clock.left is not None and self._clock.left <= CLOSING_S)
+        return self._deadline.passed or (self._deadline.left is not None and self._deadline.left <= CLOSING_S)
 
     def _push(self, bound: float, item: Part | GridRecord) -> None:
         heapq.heappush(self._queue, (bound, next(self._order), item))
@@ -117,7 +119,7 @@ class Search:
         ) if not record.open_parts else None
 
     def _solve(self, part: Part, record: GridRecord) -> None:
-        left = None if self._clock.left is None else self._clock.left - CLOSING_S
+        left = None if self._deadline.left is None else self._deadline.left - CLOSING_S
         slice_s = FIRST_SLICE_S * 2.0 ** min(part.attempts, 30)
         target = self.incumbent.target
         answer = self._model.solve(part, target, slice_s if left is None else min(slice_s, left))
@@ -179,9 +181,8 @@ class Search:
             status,
             plan,
             bound=bound,
-            evaluations=self._clock.evaluations,
-            trace=tuple(self._clock.trace),
+            evaluations=self._deadline.evaluations,
+            trace=tuple(self._deadline.trace),
             limit_reached=not done,
             details=self._details(),
-            compile_s=self._clock.excluded,
         )

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from instances.plan import Plan
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.core.registry import make_solver, solver_types
 from solvers.placements.uniform import best_uniform
 
 SHARE = 0.1
 """Share of the time limit that the solver to start from may take."""
-
-LEAST_LIMIT_S = 5.0
-"""With a shorter limit only plans that are there at once are started from."""
 
 
 def check_start(name: str) -> None:
@@ -23,26 +20,24 @@ def check_start(name: str) -> None:
         raise ValueError(f"start: {name!r} is none of memetic, megatron, none")
 
 
-def starting_plans(problem: Problem, name: str, budget: Budget, clock: Clock) -> Iterator[Plan]:
+def starting_plans(problem: Problem, name: str, budget: Budget, deadline: Deadline) -> Iterator[Plan]:
     """Plans to start from, the given one first; none is checked here.
 
     `memetic` runs for a tenth of the limit, and no longer than it takes to converge on a pool of this size.
     """
     if problem.start is not None:
         yield problem.start
-    if name == "none" or clock.expired:
+    if name == "none" or deadline.passed:
         return
     uniform, _ = best_uniform(problem.instance, problem.tables)
     if uniform is not None:
         yield uniform
-    # With less time than that, loading the other solver would take a good part of it.
-    hurried = clock.left is not None and clock.left < LEAST_LIMIT_S
-    if name == "memetic" and name in solver_types() and not hurried:
+    if name == "memetic" and name in solver_types():
         seconds = start_seconds(problem.tables.gpus)
-        if clock.left is not None:
-            seconds = min(seconds, SHARE * clock.left)
+        if deadline.left is not None:
+            seconds = min(seconds, SHARE * deadline.left)
         outcome = make_solver(name).solve(problem, Budget(seconds=seconds, seed=budget.seed), Monitor())
-        clock.evaluations += outcome.evaluations
+        deadline.evaluations += outcome.evaluations
         if outcome.plan is not None:
             yield outcome.plan
 

@@ -5,7 +5,6 @@ This module is the Python around the compiled search: it looks at the clock and 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,9 +12,10 @@ import numpy as np
 
 from instances.seeds import seed_for
 from instances.tables import Ints
-from solvers.core.clock import Clock
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver
 from solvers.core.registry import register
+from solvers.core.tiny_problem import tiny_problem
 from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.memetic.incumbents import Finds
 from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
@@ -35,7 +35,7 @@ BOUND_SECONDS = 0.015
 
 @register
 @dataclass(frozen=True)
-class Memetic(Starting, Breeding, Improving):
+class Memetic(Starting, Breeding, Improving, Solver):
     """Searches until the budget ends; its other options are in `parameters`.
 
     Attributes
@@ -48,11 +48,9 @@ class Memetic(Starting, Breeding, Improving):
 
     name: ClassVar[str] = "memetic"
     summary: ClassVar[str] = "memetic search over selection, grid, placement, layers and micro-batch"
-    proves: ClassVar[Proof] = Proof.NOTHING
     random: ClassVar[bool] = True
     fronts: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
-    isolated: ClassVar[bool] = False
 
     default_evaluations: int = 5_000_000
     front_capacity: int = 4000
@@ -60,29 +58,28 @@ class Memetic(Starting, Breeding, Improving):
     def __post_init__(self) -> None:
         check_options(self)
 
+    def warm_up(self) -> None:
+        """Compile the search, or load what was compiled."""
+        self.solve(tiny_problem(), Budget(evaluations=200), Monitor())
+
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan found, or the nondominated ones; never a proof."""
-        clock = Clock(budget)
-        finds = Finds(problem, clock, monitor)
+        deadline = Deadline.of(budget)
+        finds = Finds(problem, deadline, monitor)
         if problem.start is not None:
             finds.begin_with(problem.start)
         grids = usable_grids(problem.tables)
-        if len(grids) and not clock.expired:
+        if len(grids) and not deadline.passed:
             self._search(problem, budget, grids, finds)
         return finds.outcome()
 
     def _search(self, problem: Problem, budget: Budget, grids: Ints, finds: Finds) -> None:
-        clock = finds.clock
-        finds.monitor.on_compiling()
-        started = time.perf_counter()
+        deadline = finds.deadline
         from solvers.memetic.search import advance
         from solvers.memetic.warm_starts import SLACK, give, goals_by_hand, price_by_hand
 
         by_hand = [BestPlans(problem.tables, goal, SLACK) for goal in goals_by_hand(problem.goal)]
         search = make_search(self, problem, grids, budget.seed)
-        advance(search, 0, 0)  # compiles, or loads what was compiled before, and searches nothing
-        clock.exclude(time.perf_counter() - started)
-        finds.monitor.on_compiled(clock.excluded)
         most = budget.evaluations
         if most is None and budget.seconds is None:
             most = self.default_evaluations
@@ -91,17 +88,17 @@ class Memetic(Starting, Breeding, Improving):
         search = search._replace(given=give(problem.tables, grids, finds.start, by_hand))
         chunk = CHUNK
         bounded = problem.goal.front or problem.tables.gpus > BOUND_GPUS
-        while not clock.expired and (most is None or clock.evaluations < most):
-            left = ENDLESS if most is None else most - clock.evaluations
-            before = clock.seconds
-            clock.evaluations += advance(search, min(chunk, left), left)
+        while not deadline.passed and (most is None or deadline.evaluations < most):
+            left = ENDLESS if most is None else most - deadline.evaluations
+            before = deadline.seconds
+            deadline.evaluations += advance(search, min(chunk, left), left)
             finds.collect(search.record)
-            if not bounded and clock.evaluations >= BOUND_AFTER:
+            if not bounded and deadline.evaluations >= BOUND_AFTER:
                 bounded = True
-                if clock.left is None or clock.left > BOUND_SECONDS * len(grids):
+                if deadline.left is None or deadline.left > BOUND_SECONDS * len(grids):
                     search.pool.bound[:] = bounds_of(problem, grids)
             if most is None:  # with a limit on evaluations, the trace must not depend on the clock
-                pace = CHUNK_SECONDS / max(clock.seconds - before, 1e-6)
+                pace = CHUNK_SECONDS / max(deadline.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
 
 

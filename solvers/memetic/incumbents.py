@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.front import Front
 from solvers.core.interface import Monitor, Outcome, Problem, Status
 from solvers.placements.best_plans import PricedPlan
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Finds:
     """Collects from the compiled record between chunks; feasible by the kernel's sums or the referee's."""
 
-    def __init__(self, problem: Problem, clock: Clock, monitor: Monitor) -> None:
-        self.clock = clock
+    def __init__(self, problem: Problem, deadline: Deadline, monitor: Monitor) -> None:
+        self.deadline = deadline
         self.monitor = monitor
         self._problem = problem
         self._best: tuple[float, Plan] | None = None
@@ -48,7 +48,7 @@ class Finds:
 
     def _keep(self, value: float, plan: Plan) -> None:
         self._best = value, plan
-        self.clock.note(value)
+        self.deadline.note(value)
         self.monitor.on_plan(plan)
 
     def collect(self, record: Record) -> None:
@@ -70,10 +70,9 @@ class Finds:
             Status.FEASIBLE if found else Status.UNKNOWN,
             plan=None if self._best is None else self._best[1],
             front=front or None,
-            evaluations=self.clock.evaluations,
-            trace=tuple(self.clock.trace),
+            evaluations=self.deadline.evaluations,
+            trace=tuple(self.deadline.trace),
             limit_reached=True,
-            compile_s=self.clock.excluded,
         )
 
     def _front(self) -> tuple[Plan, ...]:

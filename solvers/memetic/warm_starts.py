@@ -30,13 +30,13 @@ class Given(NamedTuple):
 
 def price_by_hand(problem: Problem, budget: Budget, most: int | None, finds: Finds, by_hand: list[BestPlans]) -> None:
     """Price placements by hand until all are priced or half of the budget is spent; `most` limits evaluations."""
-    clock = finds.clock
-    until = None if budget.seconds is None else (clock.seconds + budget.seconds) / 2
+    deadline = finds.deadline
+    until = None if budget.seconds is None else (deadline.seconds + budget.seconds) / 2
     for placement in placements(problem.instance, problem.tables):
-        if (most is not None and 2 * clock.evaluations >= most) or (until is not None and clock.seconds >= until):
+        if (most is not None and 2 * deadline.evaluations >= most) or (until is not None and deadline.seconds >= until):
             break
         for plans in by_hand:
-            clock.evaluations += plans.price(placement)
+            deadline.evaluations += plans.price(placement)
             if plans.best is not None:
                 finds.take(plans.best.value, plans.best)
     if problem.goal.front:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.records.record import Task, record_of
-from bench.runs.isolated import Ended, Ending
+from bench.runs.isolated import Ending, Termination
 from bench.runs.store import Store
 from instances.instance import Instance
 from instances.objective import parse_objective
@@ -38,9 +38,11 @@ def task(
     )
 
 
-def record(of: Task, outcome: Outcome, ended: Ended = Ended.FINISHED, reason: str | None = None) -> dict[str, Any]:
+def record(
+    of: Task, outcome: Outcome, ended: Termination = Termination.FINISHED, reason: str | None = None
+) -> dict[str, Any]:
     """The record of a run that took two seconds."""
-    return record_of(of, Ending(outcome, ended, 2.0, 1.5, reason), jobs=1)
+    return record_of(of, Ending(outcome, ended, 2.0, 1.5, 0.5, reason), jobs=1)
 
 
 def folder_with(path: Path, runs: list[tuple[Task, Outcome | None]], suite: str = "made-up") -> Store:
@@ -51,5 +53,5 @@ def folder_with(path: Path, runs: list[tuple[Task, Outcome | None]], suite: str 
         for run, outcome in runs:
             if outcome is not None:
                 crashed = outcome.status is Status.ERROR
-                store.append(record(run, outcome, Ended.CRASHED if crashed else Ended.FINISHED))
+                store.append(record(run, outcome, Termination.CRASHED if crashed else Termination.FINISHED))
     return store

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from instances.plan import Gpu, Plan
 from solvers.core import registry
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 
 FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
 """The better plan of the instance worked by hand: 3.9 s and 705 J."""
@@ -99,14 +99,6 @@ def _careless(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     return Outcome(Status.FEASIBLE, Plan(1, (1, 1), ((Gpu(0, 0), Gpu(0, 0)),)))
 
 
-def _compiling(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
-    """Takes longer to compile than its whole budget, which is no misbehaviour at all."""
-    monitor.on_compiling()
-    time.sleep(1)
-    monitor.on_compiled(1.0)
-    return Outcome(Status.FEASIBLE, FAST, compile_s=1.0)
-
-
 def _obedient(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     """Behaves, for once: returns its start."""
     return Outcome(Status.FEASIBLE if problem.start else Status.UNKNOWN, problem.start)
@@ -116,16 +108,21 @@ def _unpicklable(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     return Outcome(Status.FEASIBLE, FAST, details={"x": lambda: None})
 
 
-def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], from_outside: bool) -> type[Any]:
+def _prompt(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Has its answer at once."""
+    return Outcome(Status.FEASIBLE, FAST)
+
+
+def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], warm_up_with: Callable[[], object]) -> type[Any]:
     @dataclass(frozen=True)
-    class Misbehaving:
-        name: ClassVar[str] = solve_with.__name__.removeprefix("_") + ("" if from_outside else "-inside")
+    class Misbehaving(Solver):
+        name: ClassVar[str] = (solve_with if warm_up_with is _nothing else warm_up_with).__name__.removeprefix("_")
         summary: ClassVar[str] = "only for tests"
-        proves: ClassVar[Proof] = Proof.NOTHING
-        random: ClassVar[bool] = False
         fronts: ClassVar[bool] = True
         takes_start: ClassVar[bool] = True
-        isolated: ClassVar[bool] = from_outside
+
+        def warm_up(self) -> None:
+            warm_up_with()
 
         def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
             return solve_with(problem, budget, monitor)
@@ -133,12 +130,30 @@ def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], from_outsid
     return Misbehaving
 
 
+def _nothing() -> None:
+    """Needs no warm-up."""
+
+
+def _compiling() -> None:
+    """Takes longer to compile than its whole budget, which is no misbehaviour at all."""
+    time.sleep(1)
+
+
+def _unready() -> None:
+    raise ModuleNotFoundError("No module named 'solver_library'")
+
+
+def _sleepy() -> None:
+    """Never comes to the end of its warm-up."""
+    time.sleep(600)
+
+
 SOLVERS: dict[str, type[Any]] = {
     kind.name: kind
     for kind in (
-        *(_make(function, True) for function in (_stubborn, _silent, _crashing, _exiting, _starving)),
-        *(_make(function, True) for function in (_killed, _chatty, _boasting, _contradicting, _careless)),
-        *(_make(function, True) for function in (_unpicklable, _obedient)),
-        *(_make(function, False) for function in (_stubborn, _parent, _compiling)),
+        *(_make(function, _nothing) for function in (_stubborn, _silent, _crashing, _exiting, _starving, _killed)),
+        *(_make(function, _nothing) for function in (_chatty, _boasting, _contradicting, _careless, _parent)),
+        *(_make(function, _nothing) for function in (_unpicklable, _obedient)),
+        *(_make(_prompt, function) for function in (_compiling, _unready, _sleepy)),
     )
 }

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from bench.cli.app import main
-from bench.runs.isolated import Ended, Ending
+from bench.runs.isolated import Ending, Termination
 from instances.files import instance_to_json, write_instance
 from instances.instance import Instance
 from solvers.core import registry
@@ -76,9 +76,9 @@ def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
         from solvers.core.interface import Monitor
 
         try:
-            return Ending(SOLVERS[name]().solve(problem, budget, Monitor()), Ended.FINISHED, 0.1, 0.1)
+            return Ending(SOLVERS[name]().solve(problem, budget, Monitor()), Termination.FINISHED, 0.1, 0.1, 0.1)
         except Exception as error:  # noqa: BLE001
-            return Ending(Outcome(Status.ERROR), Ended.CRASHED, 0.1, None, str(error))
+            return Ending(Outcome(Status.ERROR), Termination.CRASHED, 0.1, None, 0.1, str(error))
 
     for name, kind in SOLVERS.items():
         monkeypatch.setitem(registry._FOUND, name, kind)
@@ -302,7 +302,7 @@ def test_a_false_claim_of_optimality_is_not_passed_on(call: Call) -> None:
 
 
 def test_an_interrupted_solve_gives_what_it_has(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    ending = Ending(Outcome(Status.FEASIBLE, FAST), Ended.INTERRUPTED, 1.0, None, "interrupted")
+    ending = Ending(Outcome(Status.FEASIBLE, FAST), Termination.INTERRUPTED, 1.0, None, 0.1, "interrupted")
     monkeypatch.setattr("bench.runs.request.solve_isolated", lambda *_: ending)
     answer = call("solve", INSTANCE, "--solver", "memetic", "--json")
     assert answer.code == 130

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from bench.runs import isolated
-from bench.runs.isolated import Ended, Ending, IsolatedRun, solve_isolated
+from bench.runs.isolated import Ending, IsolatedRun, Termination, solve_isolated
 from bench.runs.judge import judge
 from instances.generator.family import generate
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Plan
-from solvers.core import registry
+from solvers.core import cache, registry
 from solvers.core.interface import Budget, Problem, Status
 from tests.bench.misbehaving import FAST, SLOW, SOLVERS, Name
 from tests.editing import hand_instance
@@ -45,18 +45,16 @@ def run(name: str, budget: Budget = LONG, asked: Problem | None = None) -> Endin
 
 def test_a_solver_gives_the_same_answer_in_a_process_of_its_own() -> None:
     ending = run("brute")
-    assert (ending.ended, ending.reason) == (Ended.FINISHED, None)
+    assert (ending.termination, ending.reason) == (Termination.FINISHED, None)
     assert ending.outcome.status is Status.OPTIMAL
     assert ending.outcome.plan == FAST
     assert ending.wall_s > 0
     assert ending.cpu_s is not None
 
 
-@pytest.mark.parametrize("name", ["stubborn", "stubborn-inside"])
-def test_a_solver_that_ignores_its_limit_is_stopped_and_what_it_found_is_kept(name: str) -> None:
-    # The seconds of the former count from the call, those of the latter from the start of its search.
-    ending = run(name, Budget(seconds=4 if name == "stubborn" else 0.5))
-    assert ending.ended is Ended.TIME_LIMIT
+def test_a_solver_that_ignores_its_limit_is_stopped_and_what_it_found_is_kept() -> None:
+    ending = run("stubborn", Budget(seconds=0.5))
+    assert ending.termination is Termination.TIME_LIMIT
     assert ending.reason == "stopped from outside at its time limit"
     assert (ending.outcome.status, ending.outcome.plan, ending.outcome.bound) == (Status.FEASIBLE, FAST, 1.0)
     assert ending.cpu_s is None
@@ -64,14 +62,50 @@ def test_a_solver_that_ignores_its_limit_is_stopped_and_what_it_found_is_kept(na
 
 
 def test_compiling_is_not_counted_as_search() -> None:
-    ending = run("compiling-inside", Budget(seconds=0.1))
-    assert (ending.ended, ending.outcome.plan) == (Ended.FINISHED, FAST)
+    ending = run("compiling", Budget(seconds=0.1))
+    assert (ending.termination, ending.outcome.plan) == (Termination.FINISHED, FAST)
     assert ending.wall_s < 1
+    assert ending.warm_up_s is not None
+    assert ending.warm_up_s >= 1
+
+
+def test_a_solver_whose_warm_up_fails_has_not_started() -> None:
+    ending = run("unready")
+    assert ending.termination is Termination.NOT_STARTED
+    assert ending.reason == "not started: ModuleNotFoundError: No module named 'solver_library'"
+    assert (ending.outcome.status, ending.warm_up_s) == (Status.ERROR, None)
+
+
+def test_a_warm_up_that_does_not_end_is_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated, "WARM_UP_S", 2.0)
+    ending = run("sleepy", Budget(seconds=0.1))
+    assert ending.termination is Termination.NOT_STARTED
+    assert ending.reason == "not started: the warm-up took longer than 2 s"
+
+
+def test_an_interrupt_during_the_warm_up_says_that_nothing_was_searched() -> None:
+    running = IsolatedRun(Name("sleepy"), {}, problem(), LONG)
+    running.interrupt()
+    assert running.ending is not None
+    assert running.ending.termination is Termination.INTERRUPTED
+    assert running.ending.reason == "interrupted before the search began"
+
+
+def test_compiling_is_announced_once_for_each_state_of_the_sources(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    cache._marker.cache_clear()
+    heard: list[str] = []
+    for _ in range(2):
+        solve_isolated(Name("obedient"), {}, problem(), LONG, lambda: heard.append("compiling"))
+    assert heard == ["compiling"]
+    cache._marker.cache_clear()
 
 
 def test_a_stopped_solver_that_found_nothing_knows_nothing() -> None:
     ending = run("silent", Budget(seconds=0))
-    assert ending.ended is Ended.TIME_LIMIT
+    assert ending.termination is Termination.TIME_LIMIT
     assert (ending.outcome.status, ending.outcome.plan, ending.outcome.bound) == (Status.UNKNOWN, None, None)
 
 
@@ -82,46 +116,46 @@ def test_a_stopped_solver_is_never_worse_than_its_start() -> None:
 
 def test_a_stopped_solver_keeps_the_plans_of_a_front_that_no_other_dominates() -> None:
     asked = problem("front")
-    ending = run("stubborn-inside", SHORT, asked)
-    assert ending.ended is Ended.TIME_LIMIT
+    ending = run("stubborn", SHORT, asked)
+    assert ending.termination is Termination.TIME_LIMIT
     verdict = judge(asked, ending.outcome)
     assert verdict.status is Status.FEASIBLE
     assert [point.plan for point in verdict.front or ()] == [FAST]  # faster and thriftier than the other
 
 
 def test_a_plan_that_breaks_a_cap_is_not_kept() -> None:
-    ending = run("stubborn-inside", SHORT, problem("energy@3"))
+    ending = run("stubborn", SHORT, problem("energy@3"))
     assert (ending.outcome.status, ending.outcome.plan, ending.outcome.bound) == (Status.UNKNOWN, None, 1.0)
 
 
 def test_what_a_solver_started_goes_with_it() -> None:
-    ending = run("parent-inside", SHORT)
-    assert ending.ended is Ended.TIME_LIMIT
+    ending = run("parent", SHORT)
+    assert ending.termination is Termination.TIME_LIMIT
     assert gone(ending.outcome.details["pid"])
     assert gone(ending.outcome.details["grandchild"])
 
 
 def test_a_crash_is_told_in_one_line_and_is_no_result() -> None:
     ending = run("crashing")
-    assert (ending.ended, ending.reason) == (Ended.CRASHED, "RuntimeError: the model is wrong")
+    assert (ending.termination, ending.reason) == (Termination.CRASHED, "RuntimeError: the model is wrong")
     assert (ending.outcome.status, ending.outcome.plan) == (Status.ERROR, None)
 
 
 def test_a_process_that_just_ends_has_crashed() -> None:
     ending = run("exiting")
-    assert (ending.ended, ending.reason) == (Ended.CRASHED, "the process ended with exit status 7")
+    assert (ending.termination, ending.reason) == (Termination.CRASHED, "the process ended with exit status 7")
     assert ending.outcome.status is Status.ERROR
 
 
 def test_an_outcome_that_cannot_be_sent_is_a_crash() -> None:
     ending = run("unpicklable")
-    assert (ending.ended, ending.outcome.status) == (Ended.CRASHED, Status.ERROR)
+    assert (ending.termination, ending.outcome.status) == (Termination.CRASHED, Status.ERROR)
 
 
 @pytest.mark.parametrize("name", ["starving", "killed"])
 def test_want_of_memory_keeps_what_was_found(name: str) -> None:
     ending = run(name)
-    assert ending.ended is Ended.OUT_OF_MEMORY
+    assert ending.termination is Termination.OUT_OF_MEMORY
     assert ending.reason is not None
     assert "memory" in ending.reason
     assert (ending.outcome.status, ending.outcome.plan) == (Status.FEASIBLE, FAST)
@@ -134,7 +168,7 @@ def test_an_interrupted_run_keeps_what_was_found_and_leaves_no_process() -> None
         running.absorb()
     running.interrupt()
     assert running.ending is not None
-    assert running.ending.ended is Ended.INTERRUPTED
+    assert running.ending.termination is Termination.INTERRUPTED
     assert running.ending.outcome.plan == FAST
     assert gone(running.ending.outcome.details["pid"])
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.records.record import Task, checksum, record_of
-from bench.runs.isolated import Ended, Ending, solve_isolated
+from bench.runs.isolated import Ending, Termination, solve_isolated
 from bench.runs.store import Store
 from bench.verification.checks import verify_store
 from instances.objective import parse_objective
@@ -27,10 +27,10 @@ def task(solver: str, objective: str = "time", seed: int = 3) -> Task:
 
 
 def ending(asked: Task) -> Ending:
-    if make_solver(asked.solver).isolated:
+    if make_solver(asked.solver).calls:
         return solve_isolated(asked.solver, {}, asked.problem, asked.budget)
     outcome = make_solver(asked.solver).solve(asked.problem, asked.budget, Monitor())
-    return Ending(outcome, Ended.FINISHED, 0.1, 0.1)
+    return Ending(outcome, Termination.FINISHED, 0.1, 0.1, 0.1)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.tables import Grid, Tables
 from solvers.brute import Brute, _Search
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.exact.grid_bounds import GridBound, grid_bounds, instant_bound, powered_gpus
 from solvers.kernel.cost import kernel_tables
@@ -23,7 +23,7 @@ TIME = Goal(time_weight=1.0)
 def best_on(problem: Problem, grid: Grid) -> Plan | None:
     """The best plan on one grid, by enumeration."""
     search = _Search(problem, kernel_tables(problem.tables, problem.goal))
-    search.exhaust(grid, Clock(Budget()), Monitor())
+    search.exhaust(grid, Deadline(), Monitor())
     plans = search.plans()
     return plans[0] if plans else None
 

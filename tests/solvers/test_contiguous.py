@@ -189,4 +189,4 @@ def test_a_thousand_gpus_take_less_than_ten_seconds(family: str, objective: str)
     before = time.process_time()
     outcome = outcome_of("contiguous", problem)
     assert outcome.plan is not None
-    assert time.process_time() - before - outcome.compile_s < 10
+    assert time.process_time() - before < 10

@@ -84,7 +84,7 @@ def test_a_solver_says_what_it_is(name: str) -> None:
     assert kind.summary
     assert "\n" not in kind.summary
     assert isinstance(kind.proves, Proof)
-    for flag in ("random", "fronts", "takes_start", "isolated"):
+    for flag in ("random", "fronts", "takes_start"):
         assert isinstance(getattr(kind, flag), bool), flag
     assert kind.__doc__
 
@@ -144,7 +144,7 @@ def test_what_was_found_was_told_and_traced(name: str) -> None:
         assert axis == sorted(axis)
     if verdict.value is not None:
         assert values[-1] == pytest.approx(verdict.value, rel=CLOSE)
-        if TYPES[name].random or TYPES[name].isolated:
+        if TYPES[name].random or name in ("cpsat", "milp"):
             told = [problem.value(plan) for plan in heard.plans]
             assert verdict.value in told, "what is not told is lost when the solver is stopped from outside"
 
@@ -201,7 +201,7 @@ def test_next_to_no_budget_is_an_honest_answer_too(name: str, objective: str, bu
         return
     if name == "megatron":
         return  # it has no search to stop
-    if budget.seconds is None and TYPES[name].isolated:
+    if budget.seconds is None and name in ("cpsat", "milp"):
         budget = Budget(seconds=60, evaluations=budget.evaluations)
     for case in (CASE, *INFEASIBLE):
         outcome, _ = run(name, problem_of(case.instance, objective), budget)

@@ -15,7 +15,7 @@ from instances.instance import Instance
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.tables import Tables
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Status
 from solvers.core.registry import make_solver
 from solvers.dtfm.fitting_shapes import fillable_shapes
@@ -44,7 +44,7 @@ def scenario_grid(scenario: str, candidates: int, seed: int) -> tuple[float, flo
     instance = generate("dtfm", 64, 0, {"scenario": scenario})
     tables = Tables.of(instance)
     search = GridSearch(instance, tables, candidates, baseline=False, seed=seed)
-    found = search.run(Shape(8, 8, (1,)), Clock(Budget()), grids_left=1)
+    found = search.run(Shape(8, 8, (1,)), Deadline(), grids_left=1)
     gpus = np.repeat(np.arange(len(tables.counts)), tables.counts)
     draw = np.random.default_rng(seed)
     plans = [
@@ -150,7 +150,7 @@ def test_the_gain_and_the_seed_matter() -> None:
     instance = generate("dtfm", 64, 0, {"scenario": "worldwide"})
     tables = Tables.of(instance)
     plans = [
-        GridSearch(instance, tables, 150, baseline, seed).run(Shape(8, 8, (1,)), Clock(Budget()), 1).plan
+        GridSearch(instance, tables, 150, baseline, seed).run(Shape(8, 8, (1,)), Deadline(), 1).plan
         for baseline, seed in ((False, 0), (True, 0), (False, 1), (False, 0))
     ]
     assert len(set(plans)) == 3

@@ -8,12 +8,12 @@ import pulp
 import pytest
 
 from instances.objective import Goal
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.core.registry import make_solver
 from solvers.exact.leaf_model import Claim
 from solvers.exact.milp_model import backends
 from solvers.exact.milp_model.rows import LARGEST, weighted
-from solvers.exact.watch import Watch
 from tests.random_instances import random_instance
 
 
@@ -38,7 +38,7 @@ def _knapsack(items: int) -> pulp.LpProblem:
 @pytest.mark.parametrize("backend", ["highs", "cbc"])
 def test_a_run_that_its_limit_stopped_claims_nothing(backend: str) -> None:
     """The model is feasible and far too large for the limit: neither `best` nor `none` would be true."""
-    said = backends.BACKENDS[backend](_knapsack(200), 1, 0, Watch(0.001))
+    said = backends.BACKENDS[backend](_knapsack(200), 1, 0, Deadline(0.001))
     assert said.claim is Claim.STOPPED
 
 
@@ -54,5 +54,5 @@ def test_cbc_works_when_the_temporary_folder_has_a_blank(
 ) -> None:
     folder = tmp_path_factory.mktemp("with a blank")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    said = backends.solve_with_cbc(_knapsack(5), 1, 0, Watch(None))
+    said = backends.solve_with_cbc(_knapsack(5), 1, 0, Deadline(None))
     assert said.claim is Claim.BEST

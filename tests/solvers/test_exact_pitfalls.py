@@ -16,7 +16,7 @@ from instances.objective import Goal
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from solvers.brute import Brute
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
 from solvers.exact.cpsat_model.model import _CLAIM as SAT_CLAIM
@@ -27,7 +27,6 @@ from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.milp_model import backends
 from solvers.exact.search import Search
 from solvers.exact.subproblem import Part
-from solvers.exact.watch import OutOfTime, Watch
 from tests.random_instances import random_instance
 
 DATA = Path(__file__).parent.parent / "data"
@@ -44,7 +43,7 @@ def best_plan(problem: Problem) -> Plan:
 
 def search_with(problem: Problem, model: Model) -> Search:
     """A search whose parts are left to `model`."""
-    return Search(problem, grid_bounds(problem.tables, problem.goal), model, Clock(Budget()), Monitor())
+    return Search(problem, grid_bounds(problem.tables, problem.goal), model, Deadline(), Monitor())
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
     value = problem.value(plan)
     assert value is not None
     bounds = [replace(bound, value=2 * value) for bound in grid_bounds(problem.tables, TIME)]
-    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Clock(Budget()), Monitor())
+    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
     search.incumbent.offer(plan)
     with pytest.raises(Contradiction, match=f"the cheap bound claims a bound of {2 * value!r}.*{value!r}"):
         search.run()
@@ -97,7 +96,7 @@ def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
 def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
     problem = Problem(random_instance(3), TIME)
     bounds = [replace(bound, value=None) for bound in grid_bounds(problem.tables, TIME)]
-    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Clock(Budget()), Monitor())
+    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
     search.incumbent.offer(best_plan(problem))
     with pytest.raises(Contradiction):
         search.run()
@@ -107,7 +106,7 @@ def test_a_solver_that_never_finishes_proves_nothing() -> None:
     """Every part is left open: the outcome keeps the start, and its bound is no better than the relaxation's."""
     problem = Problem(random_instance(3), TIME)
     plan = best_plan(problem)
-    clock = Clock(Budget(evaluations=1))
+    clock = Deadline(evaluations=1)
     search = Search(problem, grid_bounds(problem.tables, TIME), Liar(Answer(Claim.STOPPED)), clock, Monitor())
     search.incumbent.offer(plan)
     outcome = search.run()
@@ -217,7 +216,7 @@ def test_an_invalid_model_is_our_bug_and_raises() -> None:
 
 def test_building_a_model_stops_at_the_deadline() -> None:
     with pytest.raises(OutOfTime):
-        Watch(0.0).check()
+        Deadline(0.0).check()
     problem = Problem(random_instance(3), TIME)
     answer = SatModel(threads=1, seed=0).solve(_part_with(problem, best_plan(problem)), float("inf"), 0.0)
     assert answer.claim is Claim.STOPPED

@@ -6,7 +6,7 @@ import pytest
 
 from instances.generator.family import generate
 from instances.referee.violations import violations
-from solvers.core.clock import Clock
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.memetic.grids import usable_grids
 from solvers.memetic.incumbents import Finds
@@ -59,9 +59,9 @@ def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
     goal = BestPlans(problem.tables, problem.goal, 1.2)
     budget = Budget(evaluations=200)
-    finds = Finds(problem, Clock(budget), Monitor())
+    finds = Finds(problem, Deadline.of(budget), Monitor())
     price_by_hand(problem, budget, 200, finds, [goal])
-    assert 100 <= finds.clock.evaluations < 200  # it stops between placements
+    assert 100 <= finds.deadline.evaluations < 200  # it stops between placements
 
 
 @pytest.mark.parametrize("evaluations", [20, 50])

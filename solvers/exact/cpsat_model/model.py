@@ -7,13 +7,13 @@ from math import inf
 
 from ortools.sat.python import cp_model
 
+from solvers.core.deadline import Deadline, OutOfTime
 from solvers.exact.cpsat_model.energy import Joules
 from solvers.exact.cpsat_model.network import Choices
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, RowTooLarge, units_for
 from solvers.exact.cpsat_model.time import Seconds
 from solvers.exact.leaf_model import Answer, Claim
 from solvers.exact.subproblem import Part
-from solvers.exact.watch import OutOfTime, Watch
 
 SAFETY = 1e-9
 """Relative lowering of a bound for the rounding of the floating-point sums around the whole numbers."""
@@ -35,17 +35,17 @@ class SatModel:
 
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""
-        watch = Watch(seconds)
+        deadline = Deadline(seconds)
         coarser = 1.0
         while True:
             try:
-                built = _Built(part, target, watch, coarser)
-                watch.check()
+                built = _Built(part, target, deadline, coarser)
+                deadline.check()
                 break
             except RowTooLarge:
                 coarser *= 4  # the units were chosen from estimates of the rows; this is rare
             except OutOfTime:
-                return Answer(Claim.STOPPED, seconds=watch.elapsed)
+                return Answer(Claim.STOPPED, seconds=deadline.seconds)
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = self.threads
@@ -54,8 +54,8 @@ class SatModel:
         parameters.relative_gap_limit = 0.0
         parameters.absolute_gap_limit = 0.0
         parameters.catch_sigint_signal = False  # it would swallow Ctrl-C
-        if watch.left is not None:
-            parameters.max_time_in_seconds = watch.left
+        if deadline.left is not None:
+            parameters.max_time_in_seconds = deadline.left
         status = solver.solve(built.model)
         claim = _CLAIM[status]
         found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)  # without a solution the values are garbage
@@ -67,19 +67,19 @@ class SatModel:
             variables=len(built.model.proto.variables),
             rows=len(built.model.proto.constraints),
             nodes=solver.num_branches,
-            seconds=watch.elapsed,
+            seconds=deadline.seconds,
         )
 
 
 class _Built:
     """The model of one part: choices, the time and energy that the goal speaks of, and what is minimised."""
 
-    def __init__(self, part: Part, target: float, watch: Watch, coarser: float) -> None:
+    def __init__(self, part: Part, target: float, deadline: Deadline, coarser: float) -> None:
         goal = part.costs.goal
         self.model = cp_model.CpModel()
-        self.choices = Choices(self.model, part, watch)
+        self.choices = Choices(self.model, part, deadline)
         seconds = Seconds(self.choices, part)
-        watch.check()
+        deadline.check()
         most_s = min(part.costs.time_limit(target), seconds.most())
         joules = Joules(self.choices, part, seconds) if goal.energy_weight or goal.energy_cap is not None else None
         if goal.energy_cap is not None:
@@ -88,7 +88,7 @@ class _Built:
             most_s = min(most_s, joules.time_limit(most))
             units = units_for(most - joules.base, joules.row_sums(most, most_s)) / coarser
             joules.row(units, most, most_s)
-        watch.check()
+        deadline.check()
         if not goal.energy_weight:
             # The time alone, in units of its own.
             units = units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser

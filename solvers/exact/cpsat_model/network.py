@@ -11,9 +11,9 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from instances.plan import Plan
+from solvers.core.deadline import Deadline
 from solvers.exact.costs import Flags
 from solvers.exact.subproblem import MOST_ORDERED, Part
-from solvers.exact.watch import Watch
 
 Literal = cp_model.IntVar
 Slot = tuple[int, int]  # (pipeline r, stage s)
@@ -32,7 +32,7 @@ class Choices:
         `ride[r, s][k, j]` is 1 when pipeline r goes from group k in stage s to group j in stage s + 1.
     """
 
-    def __init__(self, model: cp_model.CpModel, part: Part, watch: Watch) -> None:
+    def __init__(self, model: cp_model.CpModel, part: Part, deadline: Deadline) -> None:
         self.model, self.part = model, part
         self.replicas, self.stages = part.costs.replicas, part.costs.stages
         self.hold: dict[Slot, dict[tuple[int, int], Literal]] = {}
@@ -40,14 +40,14 @@ class Choices:
         self._holders: dict[tuple[int, int, int], Literal] = {}
         for r in range(self.replicas):
             for s in range(self.stages):
-                watch.check()
+                deadline.check()
                 self.hold[r, s] = {
                     (k, held): model.new_bool_var(f"hold_{r}_{s}_{k}_{held}") for k, held in _pairs(part.stay[r, s])
                 }
                 model.add_exactly_one(self.hold[r, s].values())
         for r in range(self.replicas):
             for s in range(self.stages - 1):
-                watch.check()
+                deadline.check()
                 self.ride[r, s] = {
                     (k, j): model.new_bool_var(f"ride_{r}_{s}_{k}_{j}") for k, j in _pairs(part.move[r, s])
                 }

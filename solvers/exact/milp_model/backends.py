@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import pulp
 
+from solvers.core.deadline import Deadline
 from solvers.exact.leaf_model import Claim
-from solvers.exact.watch import Watch
 
 _CLAIM = {
     pulp.LpSolutionOptimal: Claim.BEST,
@@ -39,7 +39,7 @@ class Solved:
     nodes: int
 
 
-def solve_with_highs(problem: pulp.LpProblem, threads: int, seed: int, watch: Watch) -> Solved:
+def solve_with_highs(problem: pulp.LpProblem, threads: int, seed: int, deadline: Deadline) -> Solved:
     """HiGHS with gaps of exactly 0."""
     import highspy
 
@@ -48,7 +48,7 @@ def solve_with_highs(problem: pulp.LpProblem, threads: int, seed: int, watch: Wa
         gapRel=0.0,
         gapAbs=0.0,
         threads=threads,
-        timeLimit=watch.left,
+        timeLimit=deadline.left,
         random_seed=seed % 2**31,
         mip_feasibility_tolerance=1e-8,
     )
@@ -69,10 +69,10 @@ def solve_with_highs(problem: pulp.LpProblem, threads: int, seed: int, watch: Wa
     return Solved(claim, has_values, info.mip_dual_bound if finite else None, max(0, info.mip_node_count))
 
 
-def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, watch: Watch) -> Solved:
+def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, deadline: Deadline) -> Solved:
     """CBC with gaps of 0; what it says near its limit proves nothing."""
-    limit = watch.left
-    started = watch.elapsed
+    limit = deadline.left
+    started = deadline.seconds
     solver = pulp.PULP_CBC_CMD(
         msg=False,
         gapRel=0.0,
@@ -87,7 +87,7 @@ def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, watch: Watc
     claim = _CLAIM[problem.sol_status]
     if problem.status == pulp.LpStatusInfeasible:
         claim = Claim.NONE  # PuLP has no solution status for what CBC's presolve finds infeasible
-    if claim is not Claim.STOPPED and limit is not None and watch.elapsed - started > NEARLY * limit:
+    if claim is not Claim.STOPPED and limit is not None and deadline.seconds - started > NEARLY * limit:
         claim = Claim.STOPPED
     has_values = problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     bound = pulp.value(problem.objective) if claim is Claim.BEST else None

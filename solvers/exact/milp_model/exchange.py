@@ -8,9 +8,9 @@ import numpy as np
 import pulp
 
 from instances.tables import Floats
+from solvers.core.deadline import Deadline
 from solvers.exact.milp_model.network import Network
 from solvers.exact.milp_model.rows import Variable, total
-from solvers.exact.watch import Watch
 
 Meeting = tuple[int, int, int, int, int, int]  # stage, pipelines r < q, group in r, group in q, layers
 
@@ -22,7 +22,7 @@ class Exchange:
     than a row for each pair would. Pairs whose exchange alone is too long are left out.
     """
 
-    def __init__(self, network: Network, most_sync_s: float, watch: Watch) -> None:
+    def __init__(self, network: Network, most_sync_s: float, deadline: Deadline) -> None:
         self._network = network
         self.meet: dict[Meeting, Variable] = {}
         stages, replicas = network.stages, network.replicas
@@ -31,7 +31,7 @@ class Exchange:
             cost = self._pair_seconds(s)
             for r in range(replicas):
                 for q in range(r + 1, replicas):
-                    watch.check()
+                    deadline.check()
                     ours, theirs = defaultdict(list), defaultdict(list)
                     for k, held in network.serve[r, s]:
                         for j, count in network.serve[q, s]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from solvers.core.deadline import Deadline, OutOfTime
 from solvers.exact.leaf_model import Answer, Claim
 from solvers.exact.milp_model.backends import BACKENDS
 from solvers.exact.milp_model.program import Programme
 from solvers.exact.subproblem import Part
-from solvers.exact.watch import OutOfTime, Watch
 
 TOLERANCE = 1e-3
 """Units that a bound is lowered by: a millionth of the range, ten thousand times a solver's tolerance on a row."""
@@ -26,20 +26,20 @@ class MipModel:
 
     def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
         """The best plan of the part below the target, or the proof that there is none."""
-        watch = Watch(seconds)
+        deadline = Deadline(seconds)
         try:
-            programme = Programme(part, target, watch)
-            watch.check()
+            programme = Programme(part, target, deadline)
+            deadline.check()
         except OutOfTime:
-            return Answer(Claim.STOPPED, seconds=watch.elapsed)
+            return Answer(Claim.STOPPED, seconds=deadline.seconds)
         variables, rows = programme.size
-        stopped = Answer(Claim.STOPPED, variables=variables, rows=rows, seconds=watch.elapsed)
-        if watch.left is not None and programme.entries * SECONDS_PER_ENTRY > watch.left:
+        stopped = Answer(Claim.STOPPED, variables=variables, rows=rows, seconds=deadline.seconds)
+        if deadline.left is not None and programme.entries * SECONDS_PER_ENTRY > deadline.left:
             return stopped
-        said = BACKENDS[self.backend](programme.problem, self.threads, self.seed, watch)
+        said = BACKENDS[self.backend](programme.problem, self.threads, self.seed, deadline)
         bound = None if said.bound is None else programme.value(said.bound - TOLERANCE)
         plan = programme.network.plan() if said.has_values else None
         claim = said.claim
         if claim is Claim.BEST and plan is None:
             claim = Claim.STOPPED  # values that are no plan: the bound is good, the answer is not
-        return replace(stopped, claim=claim, plan=plan, bound=bound, nodes=said.nodes, seconds=watch.elapsed)
+        return replace(stopped, claim=claim, plan=plan, bound=bound, nodes=said.nodes, seconds=deadline.seconds)

@@ -9,9 +9,9 @@ import numpy as np
 import pulp
 
 from instances.plan import Plan
+from solvers.core.deadline import Deadline
 from solvers.exact.milp_model.rows import Variable, total, weighted
 from solvers.exact.subproblem import MOST_ORDERED, Part
-from solvers.exact.watch import Watch
 
 
 class Network:
@@ -26,19 +26,19 @@ class Network:
         0 or 1 wherever `serve` is, so it need not be an integer variable.
     """
 
-    def __init__(self, programme: pulp.LpProblem, part: Part, watch: Watch) -> None:
+    def __init__(self, programme: pulp.LpProblem, part: Part, deadline: Deadline) -> None:
         self.programme, self.part = programme, part
         self.replicas, self.stages = part.costs.replicas, part.costs.stages
         self.serve: dict[tuple[int, int], dict[tuple[int, int], Variable]] = {}
         self.flow: dict[tuple[int, int], dict[tuple[int, int], Variable]] = {}
         for r in range(self.replicas):
             for s in range(self.stages):
-                watch.check()
+                deadline.check()
                 keys = [(int(k), int(held)) for k, held in np.argwhere(part.stay[r, s])]
                 self.serve[r, s] = {key: _binary(f"serve_{r}_{s}_{key[0]}_{key[1]}") for key in keys}
                 programme += total(self.serve[r, s].values()) == 1, f"one_gpu_serves_{r}_{s}"
             for s in range(self.stages - 1):
-                watch.check()
+                deadline.check()
                 moves = [(int(k), int(j)) for k, j in np.argwhere(part.move[r, s])]
                 self.flow[r, s] = {key: pulp.LpVariable(f"flow_{r}_{s}_{key[0]}_{key[1]}", 0, 1) for key in moves}
                 self._conserve(r, s)

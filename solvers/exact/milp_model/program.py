@@ -12,11 +12,11 @@ import numpy as np
 import pulp
 
 from instances.tables import Floats
+from solvers.core.deadline import Deadline
 from solvers.exact.milp_model.exchange import Exchange
 from solvers.exact.milp_model.network import Network
 from solvers.exact.milp_model.rows import FORBIDDING, LARGEST, NARROWEST, UNITS, Variable, total, weighted
 from solvers.exact.subproblem import Part
-from solvers.exact.watch import Watch
 
 ROOM = 1e-3
 """Units by which limits are wider than they need be: a solver's tolerance must not lose a plan at the limit."""
@@ -25,11 +25,11 @@ ROOM = 1e-3
 class Programme:
     """`build` once, hand `problem` to a solver, then read `plan` and `value`."""
 
-    def __init__(self, part: Part, target: float, watch: Watch) -> None:
-        self._part, self._costs, self._goal, self._watch = part, part.costs, part.costs.goal, watch
+    def __init__(self, part: Part, target: float, deadline: Deadline) -> None:
+        self._part, self._costs, self._goal, self._deadline = part, part.costs, part.costs.goal, deadline
         self.problem = pulp.LpProblem("part", pulp.LpMinimize)
-        self.network = Network(self.problem, part, watch)
-        self._exchange = Exchange(self.network, part.sync_high, watch) if part.costs.replicas > 1 else None
+        self.network = Network(self.problem, part, deadline)
+        self._exchange = Exchange(self.network, part.sync_high, deadline) if part.costs.replicas > 1 else None
         self._set_time_base(target)
         self._set_energy_base()
         goal = self._goal
@@ -126,7 +126,7 @@ class Programme:
         # sync is at least every holder's seconds of the exchange above the least
         sync = self._sync(per, most)
         for r in range(costs.replicas):
-            self._watch.check()
+            self._deadline.check()
             fill = []
             for s in range(costs.stages):
                 least = self._least_compute[r, s]
@@ -228,7 +228,7 @@ class Programme:
 
     def _add_energy(self, energy: Variable, time: Variable, scale: float, name: str) -> None:
         """`energy` is at least the energy above the base: choices, links, and idle power times extra time."""
-        self._watch.check()
+        self._deadline.check()
         tables = self._costs.tables
         terms = [(x, cost * scale) for choice in self._energy_choices() for x, cost in choice]
         if self._exchange is not None:

@@ -1,0 +1,67 @@
+"""The budget at work: how much of it is left, and the best values so far with when they were found."""
+
+from __future__ import annotations
+
+import time
+
+from solvers.core.interface import Budget, TracePoint
+
+
+class OutOfTime(Exception):  # noqa: N818 - an outcome, not an error
+    """The time limit passed while something was being built."""
+
+
+class Deadline:
+    """Started when made; it has passed once either limit of the budget is reached.
+
+    Attributes
+    ----------
+    evaluations
+        Plans evaluated so far; the method counts them here.
+    trace
+        Every improvement of the best value, in order.
+    """
+
+    def __init__(self, seconds: float | None = None, evaluations: int | None = None) -> None:
+        self._seconds, self._evaluations = seconds, evaluations
+        self._start = time.perf_counter()
+        self.evaluations = 0
+        self.trace: list[TracePoint] = []
+
+    @classmethod
+    def of(cls, budget: Budget) -> Deadline:
+        """The deadline of a whole run."""
+        return cls(budget.seconds, budget.evaluations)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, 0 once they are over; None without a limit."""
+        return None if self._seconds is None else max(0.0, self._seconds - self.seconds)
+
+    @property
+    def evaluations_left(self) -> int | None:
+        """Evaluations left; None without a limit."""
+        return None if self._evaluations is None else self._evaluations - self.evaluations
+
+    @property
+    def passed(self) -> bool:
+        """Whether either limit is reached."""
+        evaluations_left = self.evaluations_left
+        return self.left == 0 or (evaluations_left is not None and evaluations_left <= 0)
+
+    def check(self) -> None:
+        """OutOfTime if there are no seconds left: for work that cannot be left half done."""
+        if self.left == 0:
+            raise OutOfTime
+
+    def note(self, value: float) -> bool:
+        """Add a value to the trace if it is the best so far; whether it was."""
+        if self.trace and value >= self.trace[-1].value:
+            return False
+        self.trace.append(TracePoint(self.seconds, self.evaluations, value))
+        return True
