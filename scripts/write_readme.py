@@ -1,4 +1,4 @@
-"""Rewrites the tables in README.md and in the notes on `memetic` from kept results (`make readme`).
+"""Rewrites the tables in README.md and in docs/ from kept results (`make readme`).
 
 No number there is typed by hand.
 """
@@ -17,7 +17,7 @@ from instances.errors import InputError
 from instances.files import write_text
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "memetic.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "measuring.md", ROOT / "docs" / "memetic.md")
 BLOCK = re.compile(r"<!-- table: (?P<name>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 Source = tuple[Path, Callable[[Path], str]]
 SOURCES: Mapping[str, Source] = {
