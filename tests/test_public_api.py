@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -155,5 +156,7 @@ def test_a_script_needs_no_guard_around_its_calls(tmp_path: Path) -> None:
         "print(gb.solve(pool, 'megatron').status)\n"
         "import __main__; assert __main__.pool is pool\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    call = [sys.executable, str(script)]
+    here = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, env=here)
     assert (done.stdout, done.returncode) == ("feasible\n", 0), done.stderr
