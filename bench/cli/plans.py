@@ -75,11 +75,12 @@ def solve(
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
     from bench.runs.request import Request, solve_request
-    from instances.files import check_writable, read_instance, write_text
+    from instances.files import check_writable, read_instance, read_plan, write_text
 
     check_picture(picture)
+    instance = read_instance(instance_file)
     request = Request(
-        instance=read_instance(instance_file),
+        instance=instance,
         solver=solver,
         options=key_values(option),
         objective=objective,
@@ -88,8 +89,9 @@ def solve(
         evaluations=evaluations,
         seed=seed,
         threads=threads,
-        start=start,
+        start=None if start is None else read_plan(start, instance),
         without=tuple(without or ()),
+        start_name=str(start),
     )
     if out is not None:
         check_writable(out)

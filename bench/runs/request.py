@@ -6,14 +6,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from bench.records.record import Task, evaluation_to_json, result_to_json
 from bench.runs.isolated import solve_isolated
 from bench.runs.judge import Verdict, judge
 from instances.errors import InputError
-from instances.files import plan_to_json, read_plan
+from instances.files import plan_to_json
 from instances.instance import COST_MODEL_VERSION, Instance
 from instances.objective import Reference, parse_objective
 from instances.plan import Plan
@@ -76,8 +75,9 @@ class Request:
     evaluations: int | None
     seed: int
     threads: int
-    start: Path | None
+    start: Plan | None
     without: tuple[str, ...]
+    start_name: str = "start"  # what messages call the start plan: its file, where it has one
 
 
 def solve_request(request: Request, live: bool = False) -> dict[str, Any]:
@@ -142,18 +142,18 @@ def _start(request: Request, solver: Solver, problem: Problem, reduced: Reduced 
         raise InputError(f"--start: solver {request.solver} takes no start plan")
     if problem.goal.front:
         raise InputError("--start: the objective front takes no start plan")
-    plan = read_plan(request.start, request.instance)
+    plan = request.start
     reasons = violations(request.instance, plan)
     if not reasons:
         reasons = problem.goal.cap_violations(evaluate(request.instance, plan))
     if reasons:
-        raise InputError(f"{request.start}: the start plan is infeasible: {reasons[0]}")
+        raise InputError(f"{request.start_name}: the start plan is infeasible: {reasons[0]}")
     if reduced is None:
         return plan
     back = {gpu: (k, i) for k, gpus in enumerate(reduced.left) for i, gpu in enumerate(gpus)}
     gone = [gpu for row in plan.pipelines for gpu in row if gpu not in back]
     if gone:
-        raise InputError(f"{request.start}: the start plan uses a GPU that --without takes away")
+        raise InputError(f"{request.start_name}: the start plan uses a GPU that --without takes away")
     groups = [[back[gpu][0] for gpu in row] for row in plan.pipelines]
     return Plan.from_groups(plan.micro_batch, plan.layers, groups)
 
