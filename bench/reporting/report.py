@@ -115,7 +115,7 @@ def make_report(store: Store) -> Report:
 
 
 def write_report(store: Store) -> tuple[Report, Path]:
-    """Write report.md, report.html, summary.csv, runs.csv and the figures; the path is that of report.md."""
+    """Write report.md, report.html, the tables as CSV and the figures; the path is that of report.md."""
     from bench.reporting.plots import save_figures
 
     report = make_report(store)
@@ -124,6 +124,8 @@ def write_report(store: Store) -> tuple[Report, Path]:
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "runs.csv", report.runs.to_csv(index=False, na_rep="NA"))
+    if len(report.fronts):
+        write_text(store.folder / "fronts.csv", report.fronts.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "report.html", _page(report, figures))
     return report, store.folder / "report.md"
 

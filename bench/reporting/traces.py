@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bench.reporting.frames import label
 
 TRACE = ["instance", "gpus", "objective", "solver", "seed", "seconds", "value"]
-FRONT = ["instance", "gpus", "solver", "seed", "status", "time_s", "energy_j"]
+FRONT = ["instance", "gpus", "solver", "seed", "status", "time_s", "energy_j", "hypervolume"]
+CORNER = 1.1
+"""The reference point of a hypervolume, over the largest time and energy of the best known front."""
 
 
 def trace_table(asked: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -24,13 +27,41 @@ def trace_table(asked: Sequence[Mapping[str, Any]], records: Sequence[Mapping[st
 
 
 def front_table(asked: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """One row for each point of each front; `status` is the run's."""
+    """One row for each point of each front; `status` is the run's, and `hypervolume` its front's.
+
+    The hypervolume is a share of that of the best known front: of all plans that any run found for the instance,
+    under whatever objective, those that no other dominates.
+    """
+    finished = _finished(asked, records)
     rows = [
         {**_who(run), "status": record["status"], "time_s": point["time_s"], "energy_j": point["energy_j"]}
-        for run, record in _finished(asked, records)
+        for run, record in finished
         for point in record["front"] or ()
     ]
-    return pd.DataFrame(rows, columns=FRONT)
+    fronts = pd.DataFrame(rows, columns=FRONT)
+    for instance, own in fronts.groupby("instance", sort=False):
+        plans = [
+            (record["time_s"], record["energy_j"])
+            for run, record in finished
+            if run["instance"] == instance and record["time_s"] is not None
+        ]
+        known = [*plans, *own[["time_s", "energy_j"]].itertuples(index=False, name=None)]
+        for _, points in own.groupby(["solver", "seed"], sort=False):
+            found = list(points[["time_s", "energy_j"]].itertuples(index=False, name=None))
+            fronts.loc[points.index, "hypervolume"] = hypervolume_share(found, known)
+    return fronts.astype({"hypervolume": "float64"})
+
+
+def hypervolume_share(front: Sequence[tuple[float, float]], known: Sequence[tuple[float, float]]) -> float:
+    """The area that the front's (time, energy) dominate, over that of the points of `known` that no other dominates.
+
+    Both up to a corner beyond the worst time and the worst energy of the latter, so that their ends count too.
+    """
+    import moocore
+
+    best = moocore.filter_dominated(np.asarray(known, dtype=float))
+    corner = CORNER * best.max(axis=0)
+    return float(moocore.hypervolume(front, ref=corner) / moocore.hypervolume(best, ref=corner))
 
 
 def _finished(

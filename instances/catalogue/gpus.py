@@ -39,11 +39,6 @@ class GpuType:
     basis: dict[str, str]
     sources: list[str]
 
-    @property
-    def slug(self) -> str:
-        """The name as part of a group's name."""
-        return self.name.lower().replace(" ", "-")
-
     def group(self, name: str, region: str, count: int, block_forward_flops: float) -> Group:
         """`count` GPUs of this type in one place, as a group of an instance whose blocks cost so much.
 

@@ -1,4 +1,7 @@
-"""Measured seconds of one block by model, GPU and micro-batch."""
+"""Measured seconds of one block by model, GPU and micro-batch, in fp16: the precision of the cost model's activations.
+
+`layer_times.csv` has fp32 as well, which nothing here uses.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from functools import cache
 from typing import NamedTuple
 
 from instances.catalogue.reading import rows, sources
-
-SOURCE_PRECISION = "fp16"  # the precision that the cost model counts activations in
 
 
 class BlockTime(NamedTuple):
@@ -17,33 +18,30 @@ class BlockTime(NamedTuple):
     backward_s: float
 
 
-def block_times(model: str, gpu: str, precision: str = SOURCE_PRECISION) -> dict[int, BlockTime]:
+def block_times(model: str, gpu: str) -> dict[int, BlockTime]:
     """The times of one block by micro-batch size; empty if it was not measured."""
-    return {size: time for (*key, size), time in _times().items() if key == [model, gpu, precision]}
+    return {
+        int(row["micro_batch"]): BlockTime(float(row["forward_s"]), float(row["backward_s"]))
+        for row in _rows()
+        if (row["model"], row["gpu"]) == (model, gpu)
+    }
 
 
-def profiled_gpus(model: str, precision: str = SOURCE_PRECISION) -> tuple[str, ...]:
+def profiled_gpus(model: str) -> tuple[str, ...]:
     """GPU types on which the model's block was measured."""
-    return tuple(dict.fromkeys(gpu for name, gpu, kind, _ in _times() if (name, kind) == (model, precision)))
+    return tuple(dict.fromkeys(row["gpu"] for row in _rows() if row["model"] == model))
 
 
-def profiled_models(precision: str = SOURCE_PRECISION) -> tuple[str, ...]:
+def profiled_models() -> tuple[str, ...]:
     """Models whose block was measured on any GPU."""
-    return tuple(dict.fromkeys(name for name, _, kind, _ in _times() if kind == precision))
+    return tuple(dict.fromkeys(row["model"] for row in _rows()))
 
 
-def block_time_sources(model: str, precision: str = SOURCE_PRECISION) -> list[str]:
+def block_time_sources(model: str) -> list[str]:
     """Where the times of a model come from."""
-    return sources(
-        row["source"] for row in rows("layer_times") if (row["model"], row["precision"]) == (model, precision)
-    )
+    return sources(row["source"] for row in _rows() if row["model"] == model)
 
 
 @cache
-def _times() -> dict[tuple[str, str, str, int], BlockTime]:
-    return {
-        (row["model"], row["gpu"], row["precision"], int(row["micro_batch"])): BlockTime(
-            float(row["forward_s"]), float(row["backward_s"])
-        )
-        for row in rows("layer_times")
-    }
+def _rows() -> tuple[dict[str, str], ...]:
+    return tuple(row for row in rows("layer_times") if row["precision"] == "fp16")

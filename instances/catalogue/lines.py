@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from instances.catalogue.reading import rows, significant
 
 BYTES_PER_MBIT = 1e6 / 8
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One product: bytes/s down and up, one-way seconds to the city's exchange, share of homes."""
 
     name: str

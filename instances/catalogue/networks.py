@@ -35,7 +35,6 @@ class Campaign:
     """
 
     name: str
-    scope: str
     tcp_streams: str
     places: tuple[str, ...]
     sources: list[str]
@@ -69,7 +68,6 @@ def _read(row: dict[str, str], links: list[dict[str, str]]) -> Campaign:
     places = dict.fromkeys(link["sender"] for link in links if link["sender"] not in (INSIDE, ANY))
     return Campaign(
         name=row["name"],
-        scope=row["scope"],
         tcp_streams=row["tcp_streams"],
         places=tuple(places),
         sources=sources(link["source"] for link in links),

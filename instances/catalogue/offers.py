@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from instances.catalogue.reading import rows
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """One machine type in one region."""
 
-    cloud: str
     region: str
-    machine: str
     gpu: str
     gpus: int
     source: str
 
 
+@cache
 def offers(cloud: str) -> tuple[Offer, ...]:
     """All offers of a cloud, in the order of the table."""
-    return tuple(offer for offer in _offers() if offer.cloud == cloud)
-
-
-@cache
-def _offers() -> tuple[Offer, ...]:
     return tuple(
-        Offer(row["cloud"], row["region"], row["machine"], row["gpu"], int(row["gpus"]), row["source"])
+        Offer(row["region"], row["gpu"], int(row["gpus"]), row["source"])
         for row in rows("offers")
+        if row["cloud"] == cloud
     )

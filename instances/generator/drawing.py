@@ -1,4 +1,4 @@
-"""Deal GPUs out: evenly, or at random from a stream that repeats on every machine."""
+"""Distribute GPUs: evenly, or at random from a stream that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pick_weighted(uniform: Uniform, weights: Mapping[str, float]) -> str:
         if left < weight:
             return name
         left -= weight
-    return name  # rounding can leave a crumb past the last weight
+    return name  # rounding can leave a remainder after the last weight
 
 
 def pick_some(uniform: Uniform, things: Sequence[T], count: int) -> list[T]:

@@ -64,10 +64,6 @@ class Options:
 
     values: Mapping[str, Value]
 
-    def value(self, name: str) -> Value:
-        """The value of any option, None for `auto`."""
-        return self.values[name]
-
     def text(self, name: str) -> str:
         """The value of a text option."""
         value = self.values[name]
@@ -85,6 +81,11 @@ class Options:
         value = self.values[name]
         assert value is None or isinstance(value, int | float)
         return value
+
+    @property
+    def link_energy(self) -> float | None:
+        """J per byte between regions; None for a family that does not charge it."""
+        return self.number("link-energy") if "link-energy" in self.values else None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def fits_in_listed_order(
     """
     listed = [group for group in groups for _ in range(group.count)]
     listed = listed[: _powered_prefix(listed, sites or {})]
+    work = Workload.of(model, training)
     for stages in range(1, min(model.layers, len(listed)) + 1):
         each, more = divmod(model.layers, stages)
         split = [each + (stage < more) for stage in range(stages)]
@@ -43,7 +44,10 @@ def fits_in_listed_order(
             size = _smallest_micro_batch(training, replicas)
             if size is None:
                 continue
-            needs = [_stage_bytes(model, training, split, stage, replicas, size) for stage in range(stages)]
+            needs = [
+                _slot_bytes(work, training, layers, stage == 0, stage == stages - 1, replicas, size)
+                for stage, layers in enumerate(split)
+            ]
             if all(needs[slot // replicas] <= listed[slot].memory for slot in range(stages * replicas)):
                 return True
     return False
@@ -87,13 +91,6 @@ def _fits_stages(model: Model, training: Training, limits: Sequence[float], repl
             if smallest >= 1 and total - middle[i] - middle[j] + as_first[i] + as_last[j] >= model.layers:
                 return True
     return False
-
-
-def _stage_bytes(
-    model: Model, training: Training, split: Sequence[int], stage: int, replicas: int, micro_batch: int
-) -> float:
-    first, last = stage == 0, stage == len(split) - 1
-    return _slot_bytes(Workload.of(model, training), training, split[stage], first, last, replicas, micro_batch)
 
 
 def _slot_bytes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from instances.catalogue import gpu_type, model, model_names, published_parameters
@@ -26,6 +27,31 @@ _RECOMPUTE: dict[str, Literal["none", "selective", "full"]] = {
 }
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large a model and a batch a family gives its pools, where the options leave them open.
+
+    Attributes
+    ----------
+    state_share
+        Of the pool's memory: what the state of a model that `auto` chooses may take.
+    stash_share
+        Of the pool's memory: what the stash of the batch takes. All of it is held at once, whatever the plan.
+    batch_per_gpu
+        Sequences for each GPU, in place of `stash_share`.
+    largest_model
+        Of those that `auto` chooses from.
+    single_gpu_allowed
+        Whether a plan may fit a single GPU.
+    """
+
+    state_share: float = 0.0
+    stash_share: float = 0.0
+    batch_per_gpu: int | None = None
+    largest_model: str = LADDER[-1]
+    single_gpu_allowed: bool = False
+
+
 def training_options(model: str, recompute: str = "full") -> dict[str, Option]:
     """The options that every family has, with a family's own defaults; the model may be `auto`."""
     choices = (AUTO, *model_names()) if model == AUTO else model_names()
@@ -37,16 +63,13 @@ def training_options(model: str, recompute: str = "full") -> dict[str, Option]:
     }
 
 
-def chosen_model(options: Options, pool_bytes: float, share: float, largest: str = LADDER[-1]) -> Model:
-    """The model that was asked for; `auto`: a step of `LADDER`, up to `largest`.
-
-    Namely the last one whose state takes up to `share` of the pool, or the first where none is small enough.
-    """
-    name = options.value("model")
+def chosen_model(options: Options, size: Size, pool_bytes: float) -> Model:
+    """The model that was asked for, or else the largest of `LADDER` whose state is small enough for the pool."""
+    name = options.values["model"]
     if isinstance(name, str):
         return model(name)
-    steps = LADDER[: LADDER.index(largest) + 1]
-    small = [step for step in steps if published_parameters(step)[0] * STATE_BYTES <= share * pool_bytes]
+    steps = LADDER[: LADDER.index(size.largest_model) + 1]
+    small = [step for step in steps if published_parameters(step)[0] * STATE_BYTES <= size.state_share * pool_bytes]
     return model(small[-1] if small else LADDER[0])
 
 
@@ -65,21 +88,10 @@ def block_flops(options: Options, chosen: Model) -> float:
     return Workload.of(chosen, training_with(options, 1)).block_forward_flops
 
 
-def filling_batch(options: Options, chosen: Model, pool_bytes: float, share: float) -> float:
-    """The batch whose stash takes `share` of the pool: all of it is held at once, whatever the plan."""
-    work = Workload.of(chosen, training_with(options, 1))
-    return share * pool_bytes / (chosen.layers * work.stash_bytes + work.head_input_bytes)
-
-
 def training_for(
-    options: Options,
-    model: Model,
-    groups: Sequence[Group],
-    aim: float,
-    sites: Mapping[str, Site] | None = None,
-    single_gpu_allowed: bool = False,
+    options: Options, size: Size, model: Model, groups: Sequence[Group], sites: Mapping[str, Site] | None = None
 ) -> Training:
-    """How to train `model` on `groups`: the batch that was asked for, or the usable one nearest to `aim`.
+    """How to train `model` on `groups`: the batch that was asked for, or the usable one nearest to what `size` wants.
 
     Usable: some plan fits, and none on a single GPU (unless that is allowed). Batches at which the uniform
     baseline fits too come first. InputError says what is wrong with the batch that was asked for, or with all.
@@ -87,9 +99,9 @@ def training_for(
     batch = options.integer("batch")
     reasons: dict[str, None] = {}
     usable: list[Training] = []
-    for candidate in [batch] if batch is not None else _round_batches(aim):
+    for candidate in [batch] if batch is not None else _round_batches(_wanted_batch(options, size, model, groups)):
         training = training_with(options, candidate)
-        reason = None if single_gpu_allowed else _too_easy(model, training, groups)
+        reason = None if size.single_gpu_allowed else _too_easy(model, training, groups)
         if reason is None:
             # The quicker question first; it is also what makes one usable batch better than another.
             if fits_in_listed_order(model, training, groups, sites):
@@ -120,6 +132,14 @@ def training_with(options: Options, batch: int) -> Training:
         state_bytes_per_parameter=STATE_BYTES,
         gradient_bytes=GRADIENT_BYTES,
     )
+
+
+def _wanted_batch(options: Options, size: Size, model: Model, groups: Sequence[Group]) -> float:
+    if size.batch_per_gpu is not None:
+        return size.batch_per_gpu * sum(group.count for group in groups)
+    work = Workload.of(model, training_with(options, 1))
+    pool_bytes = sum(group.count * group.memory for group in groups)
+    return size.stash_share * pool_bytes / (model.layers * work.stash_bytes + work.head_input_bytes)
 
 
 def _too_easy(model: Model, training: Training, groups: Sequence[Group]) -> str | None:

@@ -45,7 +45,7 @@ def find_cache_folder(path: Path) -> str | None:
         folder = cache_folder() / source_digest(path, ROOT)
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except (OSError, RuntimeError, ValueError):  # ValueError: the file is not one of ours
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: no home folder; ValueError: not one of our files
         return None
     return str(folder)
 

@@ -7,7 +7,10 @@ from instances.plan import Plan
 
 
 class Front:
-    """Nondominated plans; points within `CAP_SLACK` of each other count as one."""
+    """Nondominated plans; points within `CAP_SLACK` of each other count as one.
+
+    Not with moocore: it filters whole sets, and without slack.
+    """
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, float, Plan]] = []

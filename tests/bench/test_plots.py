@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bench.records.record import Task
 from bench.reporting.anatomy import anatomy
@@ -21,6 +24,7 @@ from bench.reporting.plots.plan_words import folded, left_out, seconds
 from bench.reporting.plots.savings import savings_figure
 from bench.reporting.plots.style import OTHERS, SOLVERS, styles
 from bench.reporting.report import Report, make_report, write_report
+from bench.reporting.traces import hypervolume_share
 from instances.plan import Gpu, Plan
 from instances.referee.evaluate import evaluate
 from solvers.core.interface import Outcome, Status, TracePoint
@@ -43,9 +47,15 @@ def figures_on(path: Path, runs: Runs) -> list[str]:
     return [drawn.name for drawn in save_figures(report.runs, report.traces, report.fronts, path)]
 
 
-def staircase(ax: Axes, solver: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Corners of a solver's line."""
-    (line,) = [line for line in ax.lines if str(line.get_label()).startswith(solver)]
+def curves(ax: Axes, solver: str) -> list[Line2D]:
+    """What is drawn in a solver's colour."""
+    return [line for line in ax.lines if to_hex(line.get_color()) == SOLVERS[solver].colour]
+
+
+def corners(ax: Axes, solver: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Corners of a solver's step curve."""
+    (line,) = curves(ax, solver)
+    assert line.get_drawstyle() == "steps-post"
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 
 
@@ -67,9 +77,9 @@ def test_failures_stay_in_the_denominator_of_the_gaps(tmp_path: Path) -> None:
     figure = gaps_figure(report_on(tmp_path, runs).runs)
     assert figure is not None
     (ax,) = figure.axes
-    xs, ys = staircase(ax, "memetic")
+    xs, ys = corners(ax, "memetic")
     assert (xs[1], ys[1], ys[-1]) == (0, 0.25, 0.25), "one exact hit in four runs"
-    xs, ys = staircase(ax, "random")
+    xs, ys = corners(ax, "random")
     assert (ys[0], ys[-1]) == (0, 0.5)
     assert xs[1] == pytest.approx((7.3 - 3.9) / 3.9)
     assert "memetic: 1 of 4" in written(figure)
@@ -83,8 +93,9 @@ def test_gaps_to_unproven_values_have_a_panel_of_their_own(tmp_path: Path) -> No
     assert figure is not None
     optimum, best = figure.axes
     assert ("proven optimum" in optimum.get_xlabel(), "best known" in best.get_xlabel()) == (True, True)
-    assert [str(line.get_label()) for line in optimum.lines] == ["brute: 1 of 1"]
-    assert staircase(best, "megatron")[0][1] == pytest.approx((819 - 705) / 705)
+    assert [text.get_text() for text in optimum.get_legend().get_texts()] == ["brute: 1 of 1"]
+    assert len(optimum.lines) == len(curves(optimum, "brute")) == 1
+    assert corners(best, "megatron")[0][1] == pytest.approx((819 - 705) / 705)
     assert "n/a, as no plan is known: 1 problem" in written(figure)
 
 
@@ -93,6 +104,16 @@ def test_a_panel_without_a_problem_is_written_as_not_there(tmp_path: Path) -> No
     assert figure is not None
     assert len(figure.axes) == 1
     assert "gap to the proven optimum: n/a" in written(figure)
+
+
+def test_problems_that_only_others_solved_count_as_never_within_a_gap(tmp_path: Path) -> None:
+    """The best known values may know a plan where no run found one."""
+    runs = report_on(tmp_path, [(task("memetic"), ERROR)]).runs.assign(best_value=3.9)
+    figure = gaps_figure(runs)
+    assert figure is not None
+    figure.canvas.draw()
+    assert set(corners(figure.axes[0], "memetic")[1]) == {0}
+    assert "memetic: 0 of 1" in written(figure)
 
 
 # search over time
@@ -111,12 +132,15 @@ def test_search_over_time_is_a_median_in_which_a_run_without_a_plan_is_infinitel
     ]
     report = report_on(tmp_path, runs)
     medians = median_gaps(report.runs, report.traces)
-    assert medians[["seconds", "gap"]].to_numpy().tolist() == [[0.4, pytest.approx(0, abs=1e-12)]]
+    assert medians[["seconds", "gap", "low", "high"]].to_numpy().tolist() == [
+        [0.4, 0, 0, np.inf],
+        [2, 0, 0, np.inf],
+    ]
     figure = anytime_figure(report.runs, report.traces)
     assert figure is not None
     assert "n/a, too few plans: megatron" in written(figure)
     assert figure.axes[0].get_title(loc="left") == "2 GPUs"
-    xs, _ = staircase(figure.axes[0], "memetic")
+    xs, _ = corners(figure.axes[0], "memetic")
     assert xs.tolist() == [0.4, 2.0], "to the end of the last run"
 
 
@@ -139,15 +163,51 @@ def test_fronts_are_overlaid_with_the_plans_of_solvers_that_gave_none(tmp_path: 
     report = report_on(tmp_path, runs)
     figure = fronts_figure(report.runs, report.fronts)
     assert figure is not None
-    points = {
-        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()), line.get_markerfacecolor())
-        for line in figure.axes[0].lines
-    }
-    times, energies, fill = points.pop("brute: front, proven complete")
-    assert (times, energies, fill) == ([pytest.approx(3.9)], [pytest.approx(0.705)], "none")
-    assert points.pop("memetic: front")[0] == [pytest.approx(7.3)]
-    assert points.pop("megatron: plans")[0] == [pytest.approx(7.3)]
-    assert not points
+    (ax,) = figure.axes
+    (brute,), (memetic,), (megatron,) = (curves(ax, solver) for solver in ("brute", "memetic", "megatron"))
+    assert (list(brute.get_xdata()), list(brute.get_ydata())) == ([pytest.approx(3.9)], [pytest.approx(0.705)])
+    assert (brute.get_markerfacecolor(), memetic.get_markerfacecolor()) == ("none", SOLVERS["memetic"].colour)
+    assert list(memetic.get_xdata()) == list(megatron.get_xdata()) == [pytest.approx(7.3)]
+    assert (memetic.get_linestyle(), megatron.get_linestyle()) == ("-", "None")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "brute: front, proven complete, 100.00 %",
+        "memetic: front, 0 %, 1 of 2 runs",
+        "megatron: plans",
+    ]
+    assert len(ax.lines) == 3
+
+
+def test_fronts_of_several_runs_are_curves_of_their_own(tmp_path: Path) -> None:
+    runs: Runs = [(task("memetic", seed, "front"), Outcome(Status.FEASIBLE, front=(FAST,))) for seed in range(3)]
+    report = report_on(tmp_path, runs)
+    figure = fronts_figure(report.runs, report.fronts)
+    assert figure is not None
+    assert len(figure.axes[0].lines) == 3
+
+
+def test_the_hypervolume_of_a_front_is_a_share_of_what_all_plans_dominate() -> None:
+    """Plans (2, 4), (4, 2) and (5, 5), the last one dominated: the corner is 1.1 x (4, 4) = (4.4, 4.4).
+
+    (2, 4) dominates 2.4 x 0.4 = 0.96, as does (4, 2); they share 0.4 x 0.4 = 0.16, so together 1.76.
+    """
+    both, outside = [(2.0, 4.0), (4.0, 2.0)], (5.0, 5.0)
+    known = [*both, outside]
+    assert hypervolume_share(both, known) == pytest.approx(1)
+    assert hypervolume_share(both[:1], known) == pytest.approx(0.96 / 1.76)
+    assert hypervolume_share([outside], known) == 0
+    assert hypervolume_share([(4.0, 4.0)], known) == pytest.approx(0.16 / 1.76)
+    assert hypervolume_share([(1e-3 * t, 1e3 * e) for t, e in both[1:]], [(1e-3 * t, 1e3 * e) for t, e in known]) == (
+        pytest.approx(0.96 / 1.76)
+    )
+
+
+def test_plans_of_single_objectives_count_for_the_best_known_front(tmp_path: Path) -> None:
+    """(7.3 s, 819 J) alone would be its own best known front; the faster and cheaper plan leaves nothing of it."""
+    slow = (task("memetic", 0, "front"), Outcome(Status.FEASIBLE, front=(SLOW,)))
+    write_report(folder_with(tmp_path / "alone", [slow]))
+    (row,) = pd.read_csv(tmp_path / "alone" / "fronts.csv").to_dict("records")
+    assert (row["solver"], row["time_s"], row["hypervolume"]) == ("memetic", pytest.approx(7.3), pytest.approx(1))
+    assert report_on(tmp_path / "both", [slow, (task("brute"), OPTIMAL)]).fronts["hypervolume"].tolist() == [0]
 
 
 # all together
@@ -194,14 +254,10 @@ def test_a_solver_has_one_colour_in_all_figures(tmp_path: Path) -> None:
     for figure in figures:
         assert figure is not None
         for solver in ("brute", "memetic"):
-            lines = [
-                line
-                for ax in figure.axes
-                for bars in [*ax.containers, *ax.lines]
-                if str(bars.get_label()).startswith(solver)
-                for line in [getattr(bars, "lines", [bars])[0]]
-            ]
-            assert {line.get_color() for line in lines} == {SOLVERS[solver].colour}
+            assert any(curves(ax, solver) for ax in figure.axes)
+        for legend in [*figure.legends, *(ax.get_legend() for ax in figure.axes if ax.get_legend())]:
+            for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True):
+                assert line.get_color() == SOLVERS[text.get_text().partition(":")[0]].colour
 
 
 def test_every_solver_has_a_look_of_its_own_and_keeps_it() -> None:

@@ -48,18 +48,21 @@ def save_figures(runs: pd.DataFrame, traces: pd.DataFrame, fronts: pd.DataFrame,
             "Share of all runs whose plan comes within a gap of the proven optimum and, apart from it, of the best "
             "known value where no optimum is proven. Markers show the exact hits; runs without a plan never count as "
             "within, so a line may end below 100 %.",
-            f"Staircases of the share of runs by gap, for {solvers}.",
+            f"Step curves of the share of runs by gap, for {solvers}.",
         ): lambda: gaps_figure(runs),
         Drawn(
             "anytime.png",
             "The best plan so far by search seconds: median gap to the best known value over all runs at a size, "
-            "drawn once half of them have a plan, up to the end of the last run.",
-            f"Falling staircases of the median gap by search seconds, for {solvers}.",
+            "drawn once half of them have a plan, up to the end of the last run. Bands, where "
+            "they would not hide each other, hold the middle half of the runs.",
+            f"Falling step curves of the median gap by search seconds, for {solvers}.",
         ): lambda: anytime_figure(runs, traces),
         Drawn(
             "fronts.png",
-            "The trade-off between iteration time and energy, one staircase per run; hollow markers are fronts proven "
-            "complete. Points are the plans of solvers that gave no front, whatever they minimised.",
+            "The trade-off between iteration time and energy, one step curve per run; hollow markers are fronts proven "
+            "complete. The percentage is the hypervolume, median over the runs with a front: the area that a front "
+            "dominates, as a share of that of all plans found for the instance. Points are the plans of solvers that "
+            "gave no front, whatever they minimised.",
             f"Energy by iteration time for {', '.join(dict.fromkeys(fronts['instance']))}.",
         ): lambda: fronts_figure(runs, fronts),
     }

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
-from bench.reporting.plots.style import NUMBER, PERCENT, Style, legend_above, plain, styles, tidy
+from bench.reporting.plots.style import (
+    NUMBER,
+    Style,
+    draw_marks,
+    draw_steps,
+    gap_axis,
+    legend_above,
+    panels,
+    plain,
+    styles,
+)
 from bench.runs.judge import OPTIMALITY_GAP
 
-SHOWN_FROM = 1e-4
 FIRST = 1e-3
 """Seconds; what is found sooner is drawn here."""
+MOST_BANDS = 4
+"""Solvers of a panel; the bands of more would hide each other."""
+COLUMNS = ["gpus", "solver", "seconds", "gap", "low", "high"]
 
 
 def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
-    """Gap to the best known value, median over all runs of a solver at one size, whenever it changes.
+    """Gap to the best known value, median and quartiles over all runs of a solver at one size, until the last run ends.
 
     A run without a plan so far counts as infinitely bad; rows are left out until half the runs have a plan.
     Solvers without a trace and problems of which no plan is known are left out.
@@ -27,20 +39,28 @@ def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
     keys = ["instance", "objective", "solver", "seed"]
     known = runs[runs["best_value"].notna()]
     points = traces.merge(known[[*keys, "best_value"]], on=keys)
-    points["gap"] = (points["value"] / points["best_value"] - 1).clip(lower=0)
-    points["run"] = points["instance"] + "\n" + points["objective"] + "\n" + points["seed"].astype(str)
-    rows = []
+    points["gap"] = points["value"] / points["best_value"] - 1
+    points["gap"] = points["gap"].where(points["gap"] > OPTIMALITY_GAP, 0.0)
+    # More digits are not seen, and would make a table of all moments and runs.
+    points["seconds"] = points["seconds"].clip(lower=FIRST).map(lambda seconds: float(f"{seconds:.3g}"))
+    found = []
     for (gpus, solver), own in points.groupby(["gpus", "solver"], sort=False):
         of = known[(known["gpus"] == gpus) & (known["solver"] == solver)]
-        so_far = dict.fromkeys(range(len(of)), np.inf)
-        place = {run: number for number, run in enumerate(dict.fromkeys(own["run"]))}
+        so_far = own.pivot_table(
+            index="seconds", columns=["instance", "objective", "seed"], values="gap", aggfunc="min"
+        )
+        gaps = np.full((len(so_far), len(of)), np.inf)
+        gaps[:, : so_far.shape[1]] = so_far.ffill().fillna(np.inf)
+        quartiles = {
+            "gap": np.median(gaps, axis=1),
+            "low": np.quantile(gaps, 0.25, axis=1, method="lower"),
+            "high": np.quantile(gaps, 0.75, axis=1, method="higher"),
+        }
+        rows = pd.DataFrame({"gpus": gpus, "solver": solver, "seconds": so_far.index, **quartiles})
+        rows = rows[np.isfinite(rows["gap"])]
         end = max(own["seconds"].max(), of["wall_s"].max())
-        for point in own.sort_values("seconds").itertuples():
-            so_far[place[str(point.run)]] = float(point.gap)  # type: ignore[arg-type]
-            median = float(np.median(list(so_far.values())))
-            if np.isfinite(median):
-                rows.append({"gpus": gpus, "solver": solver, "seconds": point.seconds, "gap": median, "end": end})
-    return pd.DataFrame(rows, columns=["gpus", "solver", "seconds", "gap", "end"])
+        found += [rows, rows.tail(1).assign(seconds=end)]
+    return pd.concat(found)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
 
 
 def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
@@ -50,53 +70,30 @@ def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
         return None
     look = styles(runs["solver"])
     sizes = sorted(set(medians["gpus"]))
-    across = min(3, len(sizes))
-    down = ceil(len(sizes) / across)
-    figure = Figure(figsize=(max(6.5, 4.2 * across), 0.6 + 3.2 * down), layout="constrained")
-    panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-    for ax, size in zip(panels, sizes, strict=False):
+    figure, axes = panels([f"{size} GPUs" for size in sizes], (4.2, 3.2), sharey=True)
+    for ax, size in zip(axes, sizes, strict=True):
         own = medians[medians["gpus"] == size]
         draw_anytime(own, look, ax)
-        ax.set_title(f"{size} GPUs", fontsize=9, loc="left")
         asked = runs.loc[(runs["gpus"] == size) & (runs["objective"] != "front"), "solver"]
         absent = [solver for solver in dict.fromkeys(asked) if solver not in set(own["solver"])]
-        if absent:
-            ax.set_xlabel(plain(f"n/a, too few plans: {', '.join(absent)}"), fontsize=8)
-    for ax in panels[len(sizes) :]:
-        ax.remove()
-    legend_above(figure, 6)
+        ax.set(ylabel="", xlabel=plain(f"n/a, too few plans: {', '.join(absent)}") if absent else "")
+        ax.xaxis.label.set_fontsize(8)
+    axes[0].set_ylim(0, max(1.0, 1.3 * medians["gap"].max()))
+    legend_above(figure, look, medians["solver"])
     figure.supxlabel("search seconds (log scale)", fontsize=9)
     figure.supylabel("median gap to the best known value", fontsize=9)
     return figure
 
 
 def draw_anytime(medians: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
-    """A falling staircase per solver, from when half its runs have a plan to when its last run ended."""
-    solvers = list(dict.fromkeys(medians["solver"]))
-    for number, solver in enumerate(solvers):
-        own = medians[medians["solver"] == solver]
-        xs = np.append(own["seconds"], own["end"].iloc[-1]).clip(min=FIRST)
-        ys = np.append(own["gap"], own["gap"].iloc[-1])
-        ys[ys <= OPTIMALITY_GAP] = 0.0
-        ax.step(
-            xs,
-            ys,
-            where="post",
-            color=look[solver].colour,
-            linestyle=look[solver].dashes,
-            marker=look[solver].marker,
-            markevery=[len(xs) - 1],
-            markersize=6,
-            linewidth=1.6 + 0.6 * (len(solvers) - 1 - number),
-            label=plain(solver),
-            clip_on=False,
-        )
+    """A falling step curve per solver, from when half its runs have a plan to when its last run ended."""
+    for solver, rows in medians.groupby("solver") if medians["solver"].nunique() <= MOST_BANDS else ():
+        shade: dict[str, Any] = {"color": look[str(solver)].colour, "alpha": 0.12, "linewidth": 0}
+        ax.fill_between(rows["seconds"], rows["low"], rows["high"].clip(upper=1e9), step="post", **shade)
+    draw_steps(medians, "seconds", "gap", look, ax)
+    draw_marks(medians.drop_duplicates("solver", keep="last"), "seconds", "gap", look, ax)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(NUMBER)
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_yscale("symlog", linthresh=SHOWN_FROM, linscale=0.4)
-    ax.yaxis.set_major_locator(FixedLocator([0, *(SHOWN_FROM * 10**power for power in range(8))]))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(PERCENT)
-    ax.set_ylim(0, max(ax.get_ylim()[1], 1.3 * medians["gap"].max(), 10 * SHOWN_FROM))
-    return tidy(ax)
+    gap_axis(ax, "y", linear_decades=0.4)
+    return ax

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import isnan
+from typing import Any
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
 
-from bench.reporting.plots.style import NUMBER, Style, legend_above, plain, styles, tidy
+from bench.reporting.formatting import percent
+from bench.reporting.plots.style import NUMBER, Style, entry, legend_below, panels, styles
 
 LOGARITHMIC_FROM = 4.0
 """Ratio of the largest to the smallest figure of an axis from which it is logarithmic."""
@@ -17,78 +21,60 @@ LOGARITHMIC_FROM = 4.0
 
 def fronts_figure(runs: pd.DataFrame, fronts: pd.DataFrame) -> Figure | None:
     """A panel for each instance that has a front."""
-    instances = list(dict.fromkeys(fronts["instance"]))
-    if not instances:
+    if fronts.empty:
         return None
-    look = styles(runs["solver"])
-    across = min(3, len(instances))
-    down = ceil(len(instances) / across)
-    figure = Figure(figsize=(max(6.5, 4.4 * across), 0.7 + 3.5 * down), layout="constrained")
-    panels = list(figure.subplots(down, across, squeeze=False).flat)
-    for ax, instance in zip(panels, instances, strict=False):
-        draw_front(fronts[fronts["instance"] == instance], runs[runs["instance"] == instance], look, ax)
-        ax.set_title(plain(instance), fontsize=9, loc="left")
-    for ax in panels[len(instances) :]:
-        ax.remove()
-    legend_above(figure, 4)
+    by_instance = dict(list(fronts.groupby("instance", sort=False)))
+    figure, axes = panels([str(instance) for instance in by_instance], (5.0, 4.6))
+    for ax, (instance, own) in zip(axes, by_instance.items(), strict=True):
+        draw_fronts(own, runs[runs["instance"] == instance], styles(runs["solver"]), ax)
     return figure
 
 
 def front_figure(front: pd.DataFrame) -> Figure:
     """One front, alone."""
-    figure = Figure(figsize=(7, 4.6), layout="constrained")
-    nothing = pd.DataFrame(columns=["solver", "time_s", "energy_j"])
-    ax = draw_front(front, nothing, styles(front["solver"]), figure.add_subplot())
-    ax.set_title(plain(front["instance"].iloc[0]), fontsize=10, loc="left")
-    ax.legend(fontsize=8, frameon=False)
+    figure, (ax,) = panels([front["instance"].iloc[0]], (7, 4))
+    draw_fronts(front, pd.DataFrame(columns=["solver", "objective", "time_s", "energy_j"]), styles(front["solver"]), ax)
     return figure
 
 
-def draw_front(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
-    """Fronts of one instance as staircases, one per run, and as points the plans of solvers that gave none."""
-    drawn = list(dict.fromkeys(fronts["solver"]))
-    for number, solver in enumerate(drawn):
-        style = look[solver]
-        first = True
-        for (_, status), points in fronts[fronts["solver"] == solver].groupby(["seed", "status"], sort=False):
-            complete = status == "optimal"
-            points = points.sort_values("time_s")
-            ax.plot(
-                points["time_s"],
-                points["energy_j"] / 1000,
-                drawstyle="steps-post",
-                color=style.colour,
-                linestyle=style.dashes,
-                linewidth=1.2,
-                marker=style.marker,
-                markersize=9 if complete else max(3.0, 6.5 - 2 * number),
-                markerfacecolor="none" if complete else style.colour,
-                alpha=1 if complete else 0.8,
-                zorder=2 + number,
-                label=plain(f"{solver}: front{', proven complete' if complete else ''}") if first else "_again",
-            )
-            first = False
-    others = runs[runs["time_s"].notna() & ~runs["solver"].isin(drawn)]
-    for solver in dict.fromkeys(others["solver"]):
-        plans, style = others[others["solver"] == solver], look[solver]
-        ax.plot(
-            plans["time_s"],
-            plans["energy_j"] / 1000,
-            linestyle="none",
-            marker=style.marker,
-            markersize=7,
-            color=style.colour,
-            alpha=0.8,
-            label=plain(f"{solver}: plans"),
-        )
-    times = pd.concat([fronts["time_s"], others["time_s"]])
-    energies = pd.concat([fronts["energy_j"], others["energy_j"]])
-    for axis, scale, values in ((ax.xaxis, ax.set_xscale, times), (ax.yaxis, ax.set_yscale, energies)):
-        if values.max() > LOGARITHMIC_FROM * values.min():
+def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
+    """Fronts of one instance as step curves, one per run, and as points the plans of solvers that gave none."""
+    kinds = fronts["status"].eq("optimal").map({True: "front, proven complete", False: "front"})
+    others = runs[runs["time_s"].notna() & ~runs["solver"].isin(fronts["solver"])]
+    points = pd.concat([fronts.assign(kind=kinds), others.assign(kind="plans")])
+    points["energy_kj"] = points["energy_j"] / 1000
+    entries: list[Line2D] = []
+    for place, ((solver, kind), own) in enumerate(points.groupby(["solver", "kind"], sort=False)):
+        style = look[str(solver)]
+        # Later curves and markers are smaller, and a complete front's markers hollow: all stay visible.
+        line: dict[str, Any] = {
+            "color": style.colour,
+            "linestyle": "none" if kind == "plans" else style.line,
+            "linewidth": max(1.0, 2.6 - 0.4 * place),
+            "marker": style.marker,
+            "markersize": 9 if kind == "front, proven complete" else max(3.5, 7 - place),
+            "markerfacecolor": "none" if kind == "front, proven complete" else style.colour,
+            "markeredgecolor": style.colour,
+            "alpha": 0.8,
+        }
+        each = {"units": "seed", "estimator": None, "errorbar": None}
+        sns.lineplot(own, x="time_s", y="energy_kj", drawstyle="steps-post", zorder=2 + place, ax=ax, **each, **line)
+        asked = (runs["solver"].eq(str(solver)) & runs["objective"].eq("front")).sum()
+        entries.append(entry(style, f"{solver}: {kind}{_measured(own, asked)}", **line))
+    legend_below(ax, entries)
+    for axis, scale, values in ((ax.xaxis, ax.set_xscale, "time_s"), (ax.yaxis, ax.set_yscale, "energy_kj")):
+        ratio = points[values].max() / points[values].min()
+        if ratio > LOGARITHMIC_FROM:
             scale("log")
-            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if ratio > 30 else (1, 1.5, 2, 3, 5, 7)))
             axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(NUMBER)
-    ax.set_xlabel("iteration time [s]")
-    ax.set_ylabel("energy [kJ]")
-    return tidy(ax)
+    ax.set(xlabel="iteration time [s]", ylabel="energy [kJ]")
+    return ax
+
+
+def _measured(points: pd.DataFrame, asked: int) -> str:
+    """The hypervolume of a solver's fronts, and how many of its runs they are; nothing of plans."""
+    runs = points.drop_duplicates("seed")
+    share = runs["hypervolume"].median()
+    return "" if isnan(share) else f", {percent(share)}" + (f", {len(runs)} of {asked} runs" if asked > 1 else "")

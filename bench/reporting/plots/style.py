@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
+from typing import Any, Literal, NamedTuple
 
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 
 class Style(NamedTuple):
-    """Of one solver; `dashes` is a line style of matplotlib."""
+    """Of one solver; `dashes` is a dash pattern of seaborn, empty for a solid line."""
 
     colour: str
     marker: str
-    dashes: str | tuple[int, tuple[int, ...]]
+    dashes: tuple[int, ...] | str = ""
+
+    @property
+    def line(self) -> Any:
+        """The dash pattern as a line style of matplotlib."""
+        return (0, self.dashes) if self.dashes else "-"
 
 
 # Okabe and Ito's colours, darkened where they are too pale for a line on white, with black and grey.
 SOLVERS = {
-    "megatron": Style("#6b6b6b", "s", "-"),
-    "contiguous": Style("#8c5a2b", "P", "-"),
-    "random": Style("#cc79a7", "X", "-"),
-    "dtfm": Style("#e69f00", "^", "-"),
-    "memetic": Style("#0072b2", "o", "-"),
-    "brute": Style("#000000", "D", "-"),
-    "cpsat": Style("#009e73", "v", "-"),
-    "milp": Style("#d55e00", "<", "-"),
-    "routes": Style("#7b3fa0", ">", "-"),
-    "bound": Style("#b8a600", "d", "-"),
+    "megatron": Style("#6b6b6b", "s"),
+    "contiguous": Style("#8c5a2b", "P"),
+    "random": Style("#cc79a7", "X"),
+    "dtfm": Style("#e69f00", "^"),
+    "memetic": Style("#0072b2", "o"),
+    "brute": Style("#000000", "D"),
+    "cpsat": Style("#009e73", "v"),
+    "milp": Style("#d55e00", "<"),
+    "routes": Style("#7b3fa0", ">"),
+    "bound": Style("#b8a600", "d"),
 }
-OTHERS = (
-    Style("#56b4e9", "h", "-"),
-    Style("#882255", "*", "-"),
-    Style("#117733", "p", "-"),
-    Style("#332288", "8", "-"),
-)
-VARIANTS = ("-", (0, (4, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+OTHERS = (Style("#56b4e9", "h"), Style("#882255", "*"), Style("#117733", "p"), Style("#332288", "8"))
+VARIANTS: tuple[tuple[int, ...] | str, ...] = ("", (4, 1), (1, 1), (4, 1, 1, 1))
 """Lines of a solver's variants, that is, of its runs with other options."""
 REGIONS = ("#56b4e9", "#e69f00", "#66c2a4", "#cc79a7", "#f0e442", "#9aa6d6", "#d98c5f", "#b5b5b5")
 """Fills under black text."""
 HATCHES = ("", "///", "...", "xxx", "---")
 ALARM = "#b3002d"
-GRID = "0.9"
+AXES = {"axes.grid": True, "grid.color": "0.9", "axes.spines.top": False, "axes.spines.right": False}
+GAPS_FROM = 1e-4
+"""Gaps below this share the linear piece of an axis with the exact hits at 0."""
+PERCENT = FuncFormatter(lambda position, _: f"{100 * position:,.6g} %")
+NUMBER = FuncFormatter(lambda position, _: f"{position:,.6g}")
 
 
 def styles(solvers: Iterable[str]) -> dict[str, Style]:
@@ -62,32 +70,102 @@ def styles(solvers: Iterable[str]) -> dict[str, Style]:
     return found
 
 
+def panels(titles: Sequence[str], size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with one panel of `size` (inches) for each title, three to a row."""
+    across = min(3, len(titles))
+    down = ceil(len(titles) / across)
+    figure = Figure(figsize=(max(6.5, size[0] * across), 0.7 + size[1] * down), layout="constrained")
+    # The font stays that of the text that is added later.
+    fonts = {"font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"]}
+    with sns.axes_style("ticks", AXES | fonts):
+        axes = list(figure.subplots(down, across, squeeze=False, **shared).flat)
+    for ax in axes[len(titles) :]:
+        ax.remove()
+    for ax, title in zip(axes, titles, strict=False):
+        ax.set_title(plain(title), fontsize=9, loc="left")
+    return figure, axes[: len(titles)]
+
+
+def draw_steps(frame: pd.DataFrame, x: str, y: str, look: Mapping[str, Style], ax: Axes) -> None:
+    """A step curve for each solver, through its rows in their order; later ones are thinner, so all stay visible."""
+    shown = {solver: style for solver, style in look.items() if solver in set(frame["solver"])}
+    step = min(0.7, 4 / len(shown))
+    sns.lineplot(
+        frame,
+        x=x,
+        y=y,
+        hue="solver",
+        hue_order=shown,
+        palette={solver: style.colour for solver, style in shown.items()},
+        style="solver",
+        dashes={solver: style.dashes for solver, style in shown.items()},
+        size="solver",
+        sizes={solver: 1.5 + step * place for place, solver in enumerate(reversed(shown))},
+        drawstyle="steps-post",
+        estimator=None,
+        errorbar=None,
+        sort=False,
+        legend=False,
+        clip_on=False,
+        ax=ax,
+    )
+
+
+def draw_marks(frame: pd.DataFrame, x: str, y: str, look: Mapping[str, Style], ax: Axes) -> None:
+    """The marker of its solver at each row."""
+    if frame.empty:  # seaborn would warn
+        return
+    sns.scatterplot(
+        frame,
+        x=x,
+        y=y,
+        hue="solver",
+        palette={solver: style.colour for solver, style in look.items()},
+        style="solver",
+        markers={solver: style.marker for solver, style in look.items()},
+        s=50,
+        zorder=3,
+        legend=False,
+        clip_on=False,
+        ax=ax,
+    )
+
+
+def legend_above(figure: Figure, look: Mapping[str, Style], solvers: Iterable[str]) -> None:
+    """One legend for all panels."""
+    entries = [entry(style, solver) for solver, style in look.items() if solver in set(solvers)]
+    columns = min(6, len(entries))
+    figure.legend(handles=entries, loc="outside upper center", ncols=columns, frameon=False)
+
+
+def legend_below(ax: Axes, entries: Sequence[Line2D], title: str | None = None) -> None:
+    """A legend of one panel, in as many columns as there is room for."""
+    grid = ax.get_gridspec()
+    assert isinstance(ax.figure, Figure)
+    assert grid is not None
+    inches = ax.figure.get_figwidth() / grid.ncols
+    longest = max(len(str(entry.get_label())) for entry in entries)
+    columns = max(1, min(3, int((inches - 0.4) / (0.55 + 0.062 * longest))))
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "alignment": "left"}
+    ax.legend(handles=entries, title=title, title_fontsize=8, fontsize=8, ncols=columns, frameon=False, **place)
+
+
+def entry(style: Style, text: str, **line: Any) -> Line2D:
+    """An entry of a legend."""
+    line = {"color": style.colour, "marker": style.marker, "linestyle": style.line, **line}
+    return Line2D([], [], label=plain(text), **line)
+
+
+def gap_axis(ax: Axes, which: Literal["x", "y"], linear_decades: float) -> None:
+    """A logarithmic axis of gaps from 0 on; its linear piece is as long as so many decades."""
+    axis, set_scale = (ax.xaxis, ax.set_xscale) if which == "x" else (ax.yaxis, ax.set_yscale)
+    set_scale("symlog", linthresh=GAPS_FROM, linscale=linear_decades)
+    axis.set_major_locator(FixedLocator([0, *(GAPS_FROM * 10**power for power in range(12))]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(PERCENT)
+
+
 def plain(text: str) -> str:
     """Text as it is: no dollar sign starts a formula, and no leading underscore hides a legend's entry."""
     shown = text.replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
-
-
-def tidy(ax: Axes) -> Axes:
-    """Only the lower and the left axis, over a faint grid."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color=GRID)
-    ax.set_axisbelow(True)
-    return ax
-
-
-def legend_above(figure: Figure, columns: int) -> None:
-    """One legend for all panels, each name once."""
-    found = {text: handle for ax in figure.axes for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-    if found:
-        across = min(columns, len(found))
-        figure.legend(list(found.values()), list(found), loc="outside upper center", ncols=across, frameon=False)
-
-
-def percent_ticks(position: float, _: object = None) -> str:
-    """A gap, given as a fraction, as a tick."""
-    return f"{100 * position:,.6g} %"
-
-
-PERCENT = FuncFormatter(percent_ticks)
-NUMBER = FuncFormatter(lambda position, _: f"{position:,.6g}")

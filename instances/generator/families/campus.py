@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, gpu_type
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
-from instances.generator.drawing import Uniform, pick, pick_some, spread
+from collections.abc import Sequence
+
+from instances.catalogue import campaign
+from instances.generator.assembly import assemble
+from instances.generator.drawing import pick
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import WAN_JOULES_PER_BYTE, link_in, merged, notes_on, types_for
-from instances.generator.sizing import (
-    block_flops,
-    chosen_model,
-    comparable,
-    filling_batch,
-    training_for,
-    training_options,
-)
+from instances.generator.regional import Places, link_in, merged, notes_on, pick_types, place_evenly
+from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
 
-SITES = {
+KNOWN_SITES = {
     "aws-64-streams": ("Ireland", "London", "Frankfurt", "Milan", "Stockholm"),
     "fluidstack": ("US East", "US Mid", "US West"),
 }
@@ -31,51 +26,40 @@ GENERATIONS = (
     ("RTX 3090", "RTX A6000", "A40"),
     ("A100-PCIe-80GB", "A100-SXM4-40GB"),
 )
-FEWEST_SITES, GPUS_PER_SITE = 2, 8
 GENERATIONS_PER_SITE = 3
-STATE_SHARE, STASH_SHARE = 0.1, 0.15
+SITES = Places("sites", gpus_each=8)
+SIZE = Size(state_share=0.1, stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network = campaign(options.text("network"))
     uniform = stream("campus", network.name, options.integer("sites") or AUTO, gpus, seed).random
-    placed = merged(_owned(gpus, options, network.name, uniform))
-    pool_bytes = sum(entry.count * entry.gpu.memory for entry in placed)
-    model = chosen_model(options, pool_bytes, STATE_SHARE)
-    groups = groups_of(placed, block_flops(options, model))
-    aim = filling_batch(options, model, pool_bytes, STASH_SHARE)
-    return assemble(
-        model,
-        training_for(options, model, groups, aim),
-        groups,
-        network_of(placed, link_in(network), options.number("link-energy")),
-        [*network.sources, *(source for entry in placed for source in entry.gpu.sources)],
-        notes=notes_on(network, options.number("link-energy")),
-    )
-
-
-def _owned(gpus: int, options: Options, network: str, uniform: Uniform) -> list[Placed]:
-    """Site by site, one GPU type of each of up to `GENERATIONS_PER_SITE` generations, as evenly as possible."""
-    count = options.integer("sites") or max(FEWEST_SITES, gpus // GPUS_PER_SITE)
-    sites = pick_some(uniform, SITES[network], min(count, gpus, len(SITES[network])))
+    sites = SITES.draw(uniform, options, gpus, KNOWN_SITES[network.name])
     known = comparable([name for generation in GENERATIONS for name in generation], gpus)
     usable = [[name for name in generation if name in known] for generation in GENERATIONS]
     generations = [generation for generation in usable if generation]
-    placed = []
-    for site, share in spread(gpus, sites).items():
-        drawn = pick_some(uniform, generations, min(types_for(share, GENERATIONS_PER_SITE), len(generations)))
-        types = [pick(uniform, generation) for generation in drawn]
-        placed += [Placed(site, site, gpu_type(name), size) for name, size in spread(share, types).items()]
-    return placed
+
+    def types_of(share: int) -> Sequence[str]:
+        """One of each generation that the site has."""
+        return [pick(uniform, types) for types in pick_types(uniform, generations, share, GENERATIONS_PER_SITE)]
+
+    return assemble(
+        options,
+        SIZE,
+        merged(place_evenly(gpus, sites, types_of)),
+        link_in(network),
+        used_sources=network.sources,
+        notes=notes_on(network, options),
+    )
 
 
 FAMILY = Family(
     name="campus",
     summary="few sites with good links, several GPU generations inside each",
     options={
-        "network": Option("aws-64-streams", "measurement campaign of the links", choices=tuple(SITES)),
-        "sites": Option(AUTO, "number of sites; auto: one for every eight GPUs, two or more", kind="integer"),
-        "link-energy": Option(f"{WAN_JOULES_PER_BYTE:g}", "J per byte between sites", kind="number"),
+        "network": Option("aws-64-streams", "measurement campaign of the links", choices=tuple(KNOWN_SITES)),
+        **SITES.option(),
+        **SITES.energy_option(),
         **training_options(AUTO),
     },
     make=_make,

@@ -8,43 +8,30 @@ from __future__ import annotations
 from instances.catalogue import campaign, gpu_type
 from instances.catalogue.networks import Campaign
 from instances.catalogue.offers import Offer, offers
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
-from instances.generator.drawing import Uniform, pick, pick_some, spread
+from instances.generator.assembly import Placed, assemble
+from instances.generator.drawing import Uniform, pick, spread
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import WAN_JOULES_PER_BYTE, link_in, merged, notes_on
-from instances.generator.sizing import (
-    block_flops,
-    chosen_model,
-    comparable,
-    filling_batch,
-    training_for,
-    training_options,
-)
+from instances.generator.regional import Places, link_in, merged, notes_on
+from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
 
 CLOUDS = {"aws-64-streams": "aws", "aws-dtfm": "aws", "gcp-1-stream": "gcp"}
-FEWEST_REGIONS, MOST_REGIONS, GPUS_PER_REGION = 2, 8, 3
 TYPES_PER_REGION = 2
-STATE_SHARE, STASH_SHARE = 0.1, 0.15
+REGIONS = Places("regions", gpus_each=3, most=8)
+SIZE = Size(state_share=0.1, stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network = campaign(options.text("network"))
     uniform = stream("cloud", network.name, options.integer("regions") or AUTO, gpus, seed).random
-    placed = merged(_rented(gpus, options, network, uniform))
-    pool_bytes = sum(entry.count * entry.gpu.memory for entry in placed)
-    model = chosen_model(options, pool_bytes, STATE_SHARE)
-    groups = groups_of(placed, block_flops(options, model))
-    aim = filling_batch(options, model, pool_bytes, STASH_SHARE)
-    cloud = offers(CLOUDS[network.name])
     return assemble(
-        model,
-        training_for(options, model, groups, aim),
-        groups,
-        network_of(placed, link_in(network), options.number("link-energy")),
-        [*network.sources, cloud[0].source, *(source for entry in placed for source in entry.gpu.sources)],
-        notes=notes_on(network, options.number("link-energy")),
+        options,
+        SIZE,
+        merged(_rented(gpus, options, network, uniform)),
+        link_in(network),
+        used_sources=[*network.sources, offers(CLOUDS[network.name])[0].source],
+        notes=notes_on(network, options),
     )
 
 
@@ -58,8 +45,7 @@ def _rented(gpus: int, options: Options, network: Campaign, uniform: Uniform) ->
             by_region[offer.region].append(offer)
     # Every region must be able to fill any number of GPUs.
     usable = [region for region, found in by_region.items() if any(offer.gpus == 1 for offer in found)]
-    count = options.integer("regions") or min(MOST_REGIONS, max(FEWEST_REGIONS, gpus // GPUS_PER_REGION))
-    regions = pick_some(uniform, usable, min(count, gpus, len(usable)))
+    regions = REGIONS.draw(uniform, options, gpus, usable)
     placed = []
     for region, share in spread(gpus, regions).items():
         single = [offer.gpu for offer in by_region[region] if offer.gpus == 1]
@@ -83,8 +69,8 @@ FAMILY = Family(
     summary="rented machines in several regions of one cloud, over measured links",
     options={
         "network": Option("aws-dtfm", "measurement campaign of the links", choices=tuple(CLOUDS)),
-        "regions": Option(AUTO, "number of regions; auto: one for every three GPUs, two to eight", kind="integer"),
-        "link-energy": Option(f"{WAN_JOULES_PER_BYTE:g}", "J per byte between regions", kind="number"),
+        **REGIONS.option(),
+        **REGIONS.energy_option(),
         **training_options(AUTO),
     },
     make=_make,

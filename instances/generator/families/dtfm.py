@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from instances.catalogue import campaign, gpu_type, model
+from instances.catalogue import campaign, gpu_type
 from instances.catalogue.networks import Link
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
+from instances.generator.assembly import Placed, assemble
 from instances.generator.drawing import pick_weighted, spread
 from instances.generator.family import Family, Option, Options
-from instances.generator.sizing import block_flops, training_for, training_options
+from instances.generator.sizing import Size, training_options
 from instances.instance import Instance
 from instances.seeds import stream
 
 SCENARIOS = ("datacenter", "spot", "universities", "us-regions", "worldwide")
 HOMOGENEOUS = "V100-SXM2-16GB"  # of p3 instances, as theirs
 MIX = {"T4": 0.25, "V100-SXM2-16GB": 0.35, "A10G": 0.2, "A100-SXM4-40GB": 0.2}
-BATCH_PER_GPU = 16  # theirs: 1,024 sequences on 64 GPUs
+SIZE = Size(batch_per_gpu=16)  # theirs: 1,024 sequences on 64 GPUs
 INSTANCES, GPUS_PER_INSTANCE, GPUS_PER_SPOT_INSTANCE = 8, 8, 4
 SINGLES = "singles"
 ONE_PLACE = ("datacenter", "spot")  # scenarios of machines in one region
@@ -67,8 +67,6 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
             drawn[pick_weighted(uniform, weights)] += each
         region = scenario if scenario in ONE_PLACE else place
         placed += [Placed(place, region, gpu_type(name), drawn[name]) for name in weights if drawn[name]]
-    chosen = model(options.text("model"))
-    groups = groups_of(placed, block_flops(options, chosen))
 
     def link(sender: Placed, receiver: Placed) -> Link:
         if sender.place == receiver.place == SINGLES:
@@ -76,11 +74,11 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         return network.link(sender.place, receiver.place)
 
     return assemble(
-        chosen,
-        training_for(options, chosen, groups, aim=BATCH_PER_GPU * gpus),
-        groups,
-        network_of(placed, link),
-        [*network.sources, *(source for entry in placed for source in entry.gpu.sources)],
+        options,
+        SIZE,
+        placed,
+        link,
+        used_sources=network.sources,
         notes={
             "network": network.name,
             "latency": "one way, as DT-FM's emulator applied it",

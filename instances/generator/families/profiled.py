@@ -7,9 +7,7 @@ a V100 has a head of 2.6 blocks where FLOPs say 3.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from instances.catalogue import campaign, gpu_type, model
+from instances.catalogue import campaign, model
 from instances.catalogue.layer_times import (
     BlockTime,
     block_time_sources,
@@ -19,65 +17,43 @@ from instances.catalogue.layer_times import (
 )
 from instances.catalogue.reading import significant
 from instances.errors import InputError
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
-from instances.generator.drawing import Uniform, pick_some, spread
+from instances.generator.assembly import assemble
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import link_in, merged, notes_on, types_for
-from instances.generator.sizing import block_flops, comparable, filling_batch, training_for, training_options
-from instances.instance import Group, Instance, Profile, Training
+from instances.generator.regional import Places, link_in, merged, notes_on, pick_types, place_evenly
+from instances.generator.sizing import Size, comparable, training_options, training_with
+from instances.instance import Instance, Profile, Training
 from instances.seeds import stream
 from instances.workload import Workload
 
 NETWORKS = ("aws-64-streams", "aws-dtfm", "gcp-1-stream")
-FEWEST_REGIONS, MOST_REGIONS, GPUS_PER_REGION = 2, 8, 3
+REGIONS = Places("regions", gpus_each=3, most=8)
 TYPES_PER_REGION = 2
 LEFT_OUT = ("GH200-96GB",)  # five times as fast and four times as large as the others: it would be the plan
-STASH_SHARE = 0.15
+SIZE = Size(stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network, chosen = campaign(options.text("network")), model(options.text("model"))
     uniform = stream("profiled", network.name, chosen.name, options.integer("regions") or AUTO, gpus, seed).random
-    count = options.integer("regions") or min(MOST_REGIONS, max(FEWEST_REGIONS, gpus // GPUS_PER_REGION))
-    regions = pick_some(uniform, network.places, min(count, gpus, len(network.places)))
-    placed = merged(_drawn(gpus, comparable(_types(chosen.name), gpus), regions, uniform))
-    groups = groups_of(placed, block_flops(options, chosen))
-    aim = filling_batch(options, chosen, sum(group.count * group.memory for group in groups), STASH_SHARE)
-    training = training_for(options, chosen, groups, aim)
-    work = Workload.of(chosen, training)
+    regions = REGIONS.draw(uniform, options, gpus, network.places)
+    types = comparable([name for name in profiled_gpus(chosen.name) if name not in LEFT_OUT], gpus)
+    placed = merged(place_evenly(gpus, regions, lambda share: pick_types(uniform, types, share, TYPES_PER_REGION)))
+    work = Workload.of(chosen, training_with(options, 1))
     head_blocks = work.head_forward_flops / work.block_forward_flops
     return assemble(
-        chosen,
-        training,
-        [_measured(group, chosen.name, training, head_blocks) for group in groups],
-        network_of(placed, link_in(network)),
-        [
-            *network.sources,
-            *block_time_sources(chosen.name),
-            *(source for entry in placed for source in entry.gpu.sources),
-        ],
-        notes={
-            **notes_on(network),
-            "head": f"times of {head_blocks:.3g} blocks, by FLOPs; not measured",
-        },
+        options,
+        SIZE,
+        placed,
+        link_in(network),
+        used_sources=[*network.sources, *block_time_sources(chosen.name)],
+        notes={**notes_on(network, options), "head": f"times of {head_blocks:.3g} blocks, by FLOPs; not measured"},
+        measured=lambda gpu, training: _profile(chosen.name, gpu, training, head_blocks),
     )
 
 
-def _types(model_name: str) -> list[str]:
-    return [name for name in profiled_gpus(model_name) if name not in LEFT_OUT]
-
-
-def _drawn(gpus: int, types: Sequence[str], regions: Sequence[str], uniform: Uniform) -> list[Placed]:
-    placed = []
-    for region, share in spread(gpus, regions).items():
-        drawn = pick_some(uniform, types, min(types_for(share, TYPES_PER_REGION), len(types)))
-        placed += [Placed(region, region, gpu_type(name), size) for name, size in spread(share, drawn).items()]
-    return placed
-
-
-def _measured(group: Group, model_name: str, training: Training, head_blocks: float) -> Group:
-    """The group with measured times in place of its speed; InputError for a micro-batch nobody measured."""
-    times = block_times(model_name, group.gpu)
+def _profile(model_name: str, gpu: str, training: Training, head_blocks: float) -> Profile:
+    """Measured times of a GPU type; InputError for a micro-batch nobody measured."""
+    times = block_times(model_name, gpu)
     missing = [str(size) for size in training.micro_batches if size not in times]
     if missing:
         raise InputError(
@@ -88,7 +64,7 @@ def _measured(group: Group, model_name: str, training: Training, head_blocks: fl
     def backward(time: BlockTime) -> float:
         return time.backward_s + (time.forward_s if training.recompute == "full" else 0.0)
 
-    profile = Profile(
+    return Profile(
         forward={size: time.forward_s for size, time in chosen.items()},
         backward={size: significant(backward(time)) for size, time in chosen.items()},
         head_forward={size: significant(head_blocks * time.forward_s) for size, time in chosen.items()},
@@ -97,7 +73,6 @@ def _measured(group: Group, model_name: str, training: Training, head_blocks: fl
             size: significant(head_blocks * (time.forward_s + time.backward_s)) for size, time in chosen.items()
         },
     )
-    return Group.model_validate({**group.model_dump(), "half_batch": None, "profile": profile})
 
 
 FAMILY = Family(
@@ -105,7 +80,7 @@ FAMILY = Family(
     summary="GPUs with measured block times instead of a speed, in regions over measured links",
     options={
         "network": Option("aws-dtfm", "measurement campaign of the links", choices=NETWORKS),
-        "regions": Option(AUTO, "number of regions; auto: one for every three GPUs, two to eight", kind="integer"),
+        **REGIONS.option(),
         **training_options("opt-350m-sailor"),
         "model": Option("opt-350m-sailor", "a model that was measured", choices=profiled_models(), named=True),
         # What a recomputed attention core takes was not measured.

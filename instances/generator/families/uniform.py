@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from instances.catalogue import campaign, gpu_type, gpu_types
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
+from instances.generator.assembly import Placed, assemble
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.sizing import block_flops, chosen_model, filling_batch, training_for, training_options
+from instances.generator.sizing import Size, training_options
 from instances.instance import Instance
 
 NETWORK = "aws-64-streams"
-STATE_SHARE, STASH_SHARE = 0.15, 0.15
+SIZE = Size(state_share=0.15, stash_share=0.15, single_gpu_allowed=True)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     # Nothing is drawn: every seed gives the same instance.
-    gpu, network = gpu_type(options.text("gpu")), campaign(NETWORK)
-    placed = [Placed("site", "site", gpu, gpus)]
-    pool_bytes = gpus * gpu.memory
-    model = chosen_model(options, pool_bytes, STATE_SHARE)
-    groups = groups_of(placed, block_flops(options, model))
-    aim = filling_batch(options, model, pool_bytes, STASH_SHARE)
+    network = campaign(NETWORK)
     return assemble(
-        model,
-        training_for(options, model, groups, aim, single_gpu_allowed=True),
-        groups,
-        network_of(placed, lambda sender, receiver: network.link(sender.place, receiver.place)),
-        [*network.sources, *gpu.sources],
+        options,
+        SIZE,
+        [Placed("site", "site", gpu_type(options.text("gpu")), gpus)],
+        lambda sender, receiver: network.link(sender.place, receiver.place),
+        used_sources=network.sources,
         notes={"network": f"inside a region of {network.name}"},
     )
 

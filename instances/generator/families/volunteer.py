@@ -12,27 +12,20 @@ from instances.catalogue import campaign, gpu_type
 from instances.catalogue.lines import Line, lines
 from instances.catalogue.networks import Campaign, Link
 from instances.catalogue.reading import significant
-from instances.generator.assembly import Placed, assemble, groups_of, network_of
-from instances.generator.drawing import Uniform, pick_some, pick_weighted
-from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import INSIDE_MACHINE, WAN_JOULES_PER_BYTE, merged, notes_on
-from instances.generator.sizing import (
-    block_flops,
-    chosen_model,
-    comparable,
-    filling_batch,
-    training_for,
-    training_options,
-)
+from instances.generator.assembly import Placed, assemble
+from instances.generator.drawing import Uniform, pick_weighted
+from instances.generator.family import AUTO, Family, Options
+from instances.generator.regional import INSIDE_MACHINE, Places, merged, notes_on
+from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
 
 NETWORK = "aws-64-streams"
 GPUS = {"RTX 2080 Ti": 0.25, "Titan RTX": 0.1, "RTX 3090": 0.4, "RTX 4090": 0.25}
 TWO_GPUS, FEWEST_FOR_TWO = 0.25, 8  # share of the homes; size of the pool
-FEWEST_CITIES, MOST_CITIES, GPUS_PER_CITY = 2, 12, 3
-LARGEST_MODEL = "gpt3-2.7b"  # a larger one would spend an hour an iteration on these lines
-STATE_SHARE, STASH_SHARE = 0.08, 0.3
+CITIES = Places("cities", gpus_each=3, most=12)
+# A larger model would spend an hour an iteration on these lines.
+SIZE = Size(state_share=0.08, stash_share=0.3, largest_model="gpt3-2.7b")
 
 
 @dataclass(frozen=True)
@@ -47,10 +40,6 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     network = campaign(NETWORK)
     uniform = stream("volunteer", options.integer("cities") or AUTO, gpus, seed).random
     homes = merged(_homes(gpus, options, network, uniform))
-    pool_bytes = sum(entry.count * entry.gpu.memory for entry in homes)
-    model = chosen_model(options, pool_bytes, STATE_SHARE, LARGEST_MODEL)
-    groups = groups_of(homes, block_flops(options, model))
-    aim = filling_batch(options, model, pool_bytes, STASH_SHARE)
     inside = campaign(INSIDE_MACHINE).link("machine", "machine")
 
     def link(sender: Placed, receiver: Placed) -> Link:
@@ -65,18 +54,17 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         )
 
     return assemble(
-        model,
-        training_for(options, model, groups, aim),
-        groups,
-        network_of(homes, link, options.number("link-energy")),
-        [*network.sources, *(home.line.source for home in homes), *(s for home in homes for s in home.gpu.sources)],
-        notes={**notes_on(network, options.number("link-energy")), "access": "lines.csv, at both ends"},
+        options,
+        SIZE,
+        homes,
+        link,
+        used_sources=[*network.sources, *(home.line.source for home in homes)],
+        notes={**notes_on(network, options), "access": "lines.csv, at both ends"},
     )
 
 
 def _homes(gpus: int, options: Options, network: Campaign, uniform: Uniform) -> list[Home]:
-    count = options.integer("cities") or min(MOST_CITIES, max(FEWEST_CITIES, gpus // GPUS_PER_CITY))
-    cities = pick_some(uniform, network.places, min(count, gpus, len(network.places)))
+    cities = CITIES.draw(uniform, options, gpus, network.places)
     shares = {name: line.share for name, line in lines().items()}
     weights = {name: GPUS[name] for name in comparable(list(GPUS), gpus)}
     homes: list[Home] = []
@@ -98,8 +86,8 @@ FAMILY = Family(
     name="volunteer",
     summary="homes in many cities with one or two consumer GPUs, thin and asymmetric uplinks",
     options={
-        "cities": Option(AUTO, "number of cities; auto: one for every three GPUs, two to twelve", kind="integer"),
-        "link-energy": Option(f"{WAN_JOULES_PER_BYTE:g}", "J per byte between cities", kind="number"),
+        **CITIES.option(),
+        **CITIES.energy_option(),
         **training_options(AUTO),
     },
     make=_make,
