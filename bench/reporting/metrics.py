@@ -1,4 +1,4 @@
-"""Gaps and savings. The denominators are those of SPEC 1.6, and every report prints them."""
+"""Gaps, savings and hypervolumes, as docs/model.md (Gaps) defines them; every report prints their denominators."""
 
 from __future__ import annotations
 
