@@ -1,13 +1,19 @@
-"""Gaps and savings. The denominators are those of SPEC 1.6, and every report prints them."""
+"""Gaps, savings and hypervolumes, as docs/model.md (Gaps) defines them; every report prints their denominators."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from bench.runs.judge import certified_gap
 
-__all__ = ["ContradictionError", "certified_gap", "optimality_gap", "saving"]
+__all__ = ["ContradictionError", "certified_gap", "hypervolume_share", "optimality_gap", "saving"]
 
 TOLERANCE = 1e-9
 """Relative room for rounding between two values that should agree."""
+CORNER = 1.1
+"""Of a hypervolume: its reference point over the largest time and energy of the best known front."""
 
 
 class ContradictionError(Exception):
@@ -26,3 +32,15 @@ def saving(baseline: float | None, plan: float | None) -> float | None:
     if baseline is None or plan is None:
         return None
     return (baseline - plan) / baseline
+
+
+def hypervolume_share(front: Sequence[tuple[float, float]], known: Sequence[tuple[float, float]]) -> float:
+    """The area that the front's (time, energy) dominate, over that of the points of `known` that no other dominates.
+
+    Both up to a corner beyond the worst time and the worst energy of the latter, so that their ends count too.
+    """
+    import moocore
+
+    best = moocore.filter_dominated(np.asarray(known, dtype=float))
+    corner = CORNER * best.max(axis=0)
+    return float(moocore.hypervolume(front, ref=corner) / moocore.hypervolume(best, ref=corner))

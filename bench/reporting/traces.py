@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bench.reporting.frames import label
+from bench.reporting.metrics import hypervolume_share
 
 TRACE = ["instance", "gpus", "objective", "solver", "seed", "seconds", "value"]
 FRONT = ["instance", "gpus", "solver", "seed", "status", "time_s", "energy_j", "hypervolume"]
-CORNER = 1.1
-"""The reference point of a hypervolume, over the largest time and energy of the best known front."""
 
 
 def trace_table(asked: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -50,18 +48,6 @@ def front_table(asked: Sequence[Mapping[str, Any]], records: Sequence[Mapping[st
             found = list(points[["time_s", "energy_j"]].itertuples(index=False, name=None))
             fronts.loc[points.index, "hypervolume"] = hypervolume_share(found, known)
     return fronts.astype({"hypervolume": "float64"})
-
-
-def hypervolume_share(front: Sequence[tuple[float, float]], known: Sequence[tuple[float, float]]) -> float:
-    """The area that the front's (time, energy) dominate, over that of the points of `known` that no other dominates.
-
-    Both up to a corner beyond the worst time and the worst energy of the latter, so that their ends count too.
-    """
-    import moocore
-
-    best = moocore.filter_dominated(np.asarray(known, dtype=float))
-    corner = CORNER * best.max(axis=0)
-    return float(moocore.hypervolume(front, ref=corner) / moocore.hypervolume(best, ref=corner))
 
 
 def _finished(

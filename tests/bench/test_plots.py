@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from bench.records.record import Task
 from bench.reporting.anatomy import anatomy
+from bench.reporting.metrics import hypervolume_share
 from bench.reporting.plots import save_figures
 from bench.reporting.plots.anytime import anytime_figure, median_gaps
 from bench.reporting.plots.front import fronts_figure
@@ -24,7 +25,6 @@ from bench.reporting.plots.plan_words import folded, left_out, seconds
 from bench.reporting.plots.savings import savings_figure
 from bench.reporting.plots.style import OTHERS, SOLVERS, styles
 from bench.reporting.report import Report, make_report, write_report
-from bench.reporting.traces import hypervolume_share
 from instances.plan import Gpu, Plan
 from instances.referee.evaluate import evaluate
 from solvers.core.interface import Outcome, Status, TracePoint

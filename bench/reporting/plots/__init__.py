@@ -1,4 +1,4 @@
-"""Figures: functions from a frame and an `Axes` to the `Axes`; saving happens here and in `saving`."""
+"""Figures: functions from a frame and an `Axes` to the `Axes`; `save_figures` draws and saves those of a report."""
 
 from __future__ import annotations
 
@@ -13,6 +13,27 @@ from bench.reporting.frames import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+CAPTIONS = {
+    "savings": f"Time and energy that plans save against {BASELINE}'s, of the same plan: medians over the runs "
+    "with a plan, lines from the worst to the best. Left of 0 the plan is worse.",
+    "gaps": "Share of all runs whose plan comes within a gap of the proven optimum and, apart from it, of the "
+    "best known value where no optimum is proven. Markers show the exact hits; runs without a plan never count as "
+    "within, so a line may end below 100 %.",
+    "anytime": "The best plan so far by search seconds: median gap to the best known value over all runs at a "
+    "size, drawn once half of them have a plan, up to the end of the last run. Bands, where they would not hide "
+    "each other, hold the middle half of the runs.",
+    "fronts": "The trade-off between iteration time and energy, one step curve per run; hollow markers are "
+    "fronts proven complete. The percentage is the hypervolume, median over the runs with a front: the area that a "
+    "front dominates, as a share of that of all plans found for the instance. Points are the plans of solvers that "
+    "gave no front, whatever they minimised.",
+}
+IN_WORDS = {
+    "savings": f"Dots of time and energy saved against {BASELINE}, by instance and objective, for {{solvers}}.",
+    "gaps": "Step curves of the share of runs by gap, for {solvers}.",
+    "anytime": "Falling step curves of the median gap by search seconds, for {solvers}.",
+    "fronts": "Energy by iteration time for {instances}.",
+}
 
 
 @dataclass(frozen=True)
@@ -35,47 +56,21 @@ def save_figures(runs: pd.DataFrame, traces: pd.DataFrame, fronts: pd.DataFrame,
     from bench.reporting.plots.gaps import gaps_figure
     from bench.reporting.plots.savings import savings_figure
 
-    solvers = ", ".join(dict.fromkeys(runs["solver"]))
-    makers: dict[Drawn, Callable[[], Figure | None]] = {
-        Drawn(
-            "savings.png",
-            f"Time and energy that plans save against {BASELINE}'s, of the same plan: medians over the runs with a "
-            f"plan, lines from the worst to the best. Left of 0 the plan is worse.",
-            f"Dots of time and energy saved against {BASELINE}, by instance and objective, for {solvers}.",
-        ): lambda: savings_figure(runs) if _any_saving(runs) else None,
-        Drawn(
-            "gaps.png",
-            "Share of all runs whose plan comes within a gap of the proven optimum and, apart from it, of the best "
-            "known value where no optimum is proven. Markers show the exact hits; runs without a plan never count as "
-            "within, so a line may end below 100 %.",
-            f"Step curves of the share of runs by gap, for {solvers}.",
-        ): lambda: gaps_figure(runs),
-        Drawn(
-            "anytime.png",
-            "The best plan so far by search seconds: median gap to the best known value over all runs at a size, "
-            "drawn once half of them have a plan, up to the end of the last run. Bands, where "
-            "they would not hide each other, hold the middle half of the runs.",
-            f"Falling step curves of the median gap by search seconds, for {solvers}.",
-        ): lambda: anytime_figure(runs, traces),
-        Drawn(
-            "fronts.png",
-            "The trade-off between iteration time and energy, one step curve per run; hollow markers are fronts proven "
-            "complete. The percentage is the hypervolume, median over the runs with a front: the area that a front "
-            "dominates, as a share of that of all plans found for the instance. Points are the plans of solvers that "
-            "gave no front, whatever they minimised.",
-            f"Energy by iteration time for {', '.join(dict.fromkeys(fronts['instance']))}.",
-        ): lambda: fronts_figure(runs, fronts),
+    saved = runs.loc[runs["solver"] != BASELINE, "time_saving"]
+    makers: dict[str, Callable[[], Figure | None]] = {
+        "savings": lambda: savings_figure(runs) if saved.notna().any() else None,
+        "gaps": lambda: gaps_figure(runs),
+        "anytime": lambda: anytime_figure(runs, traces),
+        "fronts": lambda: fronts_figure(runs, fronts),
     }
+    solvers, instances = (", ".join(dict.fromkeys(names)) for names in (runs["solver"], fronts["instance"]))
     drawn = []
-    for entry, make in makers.items():
+    for name, make in makers.items():
+        path = folder / f"{name}.png"
         figure = make() if len(runs) else None
         if figure is None:
-            (folder / entry.name).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         else:
-            save(figure, folder / entry.name)
-            drawn.append(entry)
+            save(figure, path)
+            drawn.append(Drawn(path.name, CAPTIONS[name], IN_WORDS[name].format(solvers=solvers, instances=instances)))
     return drawn
-
-
-def _any_saving(runs: pd.DataFrame) -> bool:
-    return bool(runs.loc[runs["solver"] != BASELINE, "time_saving"].notna().any())

@@ -50,7 +50,7 @@ def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style]
         line: dict[str, Any] = {
             "color": style.colour,
             "linestyle": "none" if kind == "plans" else style.line,
-            "linewidth": max(1.0, 2.6 - 0.4 * place),
+            "linewidth": max(1.0, 4.2 - 1.4 * place),
             "marker": style.marker,
             "markersize": 9 if kind == "front, proven complete" else max(3.5, 7 - place),
             "markerfacecolor": "none" if kind == "front, proven complete" else style.colour,
