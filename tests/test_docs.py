@@ -7,6 +7,9 @@ import importlib
 import json
 import re
 import shlex
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
@@ -26,6 +29,7 @@ from instances.referee.violations import violations
 from solvers.core.registry import solver_types
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 HAND = ROOT / "tests" / "data" / "hand-instance.json"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SUFFIXES = "py|md|toml|json|jsonl|csv|lock|yml|ipynb|html"
@@ -287,6 +291,29 @@ def test_the_tour_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["proof"].status == "optimal"
     assert names["memetic"].value <= names["launch"].value
     assert names["rest"].value >= names["proof"].value
+
+
+def test_the_template_of_a_solver_works() -> None:
+    """The README's file, with a plan for the dots, is found with its option and solves."""
+    template = re.search(r'^    """My planner.*?^            return [^\n]*', README, re.DOTALL | re.MULTILINE)
+    assert template
+    plan = "from solvers.placements.uniform import best_uniform; plan, _ = best_uniform(problem.instance, tables)"
+    program = (
+        textwrap.dedent(template[0]).replace("...\n        return", f"{plan}\n        return")
+        + f"""
+
+from instances.files import read_instance
+from instances.objective import Goal
+from solvers.core.registry import make_solver
+problem = Problem(read_instance({str(HAND)!r}), Goal(time_weight=1.0))
+solver = make_solver("mine", {{"greed": "0.7"}})
+solver.warm_up()
+assert solver.greed == 0.7 and solver.random and not solver.fronts
+assert problem.value(solver.solve(problem, Budget(), Monitor()).plan) > 0
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
