@@ -364,7 +364,7 @@ def test_the_examples_of_a_run_folder_are_read_and_hold(tmp_path: Path) -> None:
     write_instance(tmp_path / "instances" / f"{instance.name}.json", instance)
     (tmp_path / "suite.json").write_text(asked, encoding="utf-8")
     (tmp_path / "runs.jsonl").write_text(json.dumps(json.loads(record)) + "\n", encoding="utf-8")
-    assert verify_folder(tmp_path, None)["findings"] == []
+    assert verify_folder(tmp_path, None).findings == []
     (found,) = Store(tmp_path).records()
     assert found.key == found.own_key == Store(tmp_path).asked().runs[0].key
 
