@@ -7,6 +7,9 @@ import importlib
 import json
 import re
 import shlex
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
@@ -18,12 +21,19 @@ import typer
 
 import geotrain_bench
 from bench.cli.app import app
+from bench.runs.store import Store
+from bench.runs.suite import read_suite, tasks_of
+from bench.verification.folder import verify_folder
+from instances.files import instance_from_json, plan_from_json, write_instance
+from instances.referee.violations import violations
 from solvers.core.registry import solver_types
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+HAND = ROOT / "tests" / "data" / "hand-instance.json"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SUFFIXES = "py|md|toml|json|jsonl|csv|lock|yml|ipynb|html"
-PATH = re.compile(rf"(?P<path>[\w./-]*(?:/|\.(?:{SUFFIXES})))(?::(?P<name>[A-Za-z_][\w.]*))?")
+PATH = re.compile(rf"(?P<path>[\w./-]*(?:/|\w\.(?:{SUFFIXES})))(?::(?P<name>[A-Za-z_][\w.]*))?")
 MODULE = re.compile(r"(?:instances|solvers|bench|scripts|tests|geotrain_bench)(?:\.[A-Za-z_]\w*)+")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 SOURCE_ROOMS = ("instances", "solvers", "bench", "scripts", "tests", "results/reference")
@@ -281,3 +291,85 @@ def test_the_tour_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["proof"].status == "optimal"
     assert names["memetic"].value <= names["launch"].value
     assert names["rest"].value >= names["proof"].value
+
+
+def test_the_template_of_a_solver_works() -> None:
+    """The README's file, with a plan for the dots, is found with its option and solves."""
+    template = re.search(r'^    """My planner.*?^            return [^\n]*', README, re.DOTALL | re.MULTILINE)
+    assert template
+    plan = "from solvers.placements.uniform import best_uniform; plan, _ = best_uniform(problem.instance, tables)"
+    program = (
+        textwrap.dedent(template[0]).replace("...\n        return", f"{plan}\n        return")
+        + f"""
+
+from instances.files import read_instance
+from instances.objective import Goal
+from solvers.core.registry import make_solver
+problem = Problem(read_instance({str(HAND)!r}), Goal(time_weight=1.0))
+solver = make_solver("mine", {{"greed": "0.7"}})
+solver.warm_up()
+assert solver.greed == 0.7 and solver.random and not solver.fronts
+assert problem.value(solver.solve(problem, Budget(), Monitor()).plan) > 0
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+MODELS = re.findall(r"^### .*\(`([\w/]+)\.py:(\w+)`\)$", FORMATS, re.MULTILINE)
+
+
+def examples(kind: str) -> list[str]:
+    """The examples of the page on formats, `json` or `toml`, in order."""
+    return re.findall(rf"^```{kind}\n(.*?)^```", FORMATS, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(("module", "name"), MODELS)
+def test_every_field_of_a_format_is_documented(module: str, name: str) -> None:
+    model = getattr(importlib.import_module(module.replace("/", ".")), name)
+    section = FORMATS.partition(f"`{module}.py:{name}`)\n")[2].partition("\n#")[0]
+    rows = {row[0]: row[1] for row in re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|", section, re.MULTILINE)}
+    fields_of = {field.alias or key: field for key, field in model.model_fields.items()}
+    assert set(rows) == set(fields_of)
+    for key, field in fields_of.items():
+        assert (rows[key] == "required") == field.is_required(), key
+
+
+def test_the_example_of_an_instance_and_of_its_plan_are_read() -> None:
+    instance = instance_from_json(json.loads(examples("json")[0]), "example")
+    plan = plan_from_json(json.loads(examples("json")[1]), instance, "example")
+    assert violations(instance, plan) == []
+    given = {key for group in instance.groups for key in group.model_fields_set}
+    assert given == set(type(instance.groups[0]).model_fields), "the example shows every field"
+    assert instance.sites
+    assert instance.network.energy_per_byte
+
+
+def test_the_example_of_a_suite_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(examples("toml")[0], encoding="utf-8")
+    (tmp_path / "pools").mkdir()
+    write_instance(tmp_path / "pools" / "a.json", instance_from_json(json.loads(examples("json")[0]), "example"))
+    suite, folder = read_suite(str(tmp_path / "mine.toml"))
+    tasks = tasks_of(suite, folder, "mine")
+    assert {task.solver for task in tasks} == {"megatron", "memetic", "cpsat"}
+    # Two sizes and two scenarios with two objectives, and one file with one; three seeds of the random solver.
+    assert len(tasks) == 9 * (1 + 3 + 1)
+
+
+def test_the_examples_of_a_run_folder_are_read_and_hold(tmp_path: Path) -> None:
+    _, _, asked, record = examples("json")
+    instance = instance_from_json(json.loads(HAND.read_text(encoding="utf-8")), "hand")
+    (tmp_path / "instances").mkdir()
+    write_instance(tmp_path / "instances" / f"{instance.name}.json", instance)
+    (tmp_path / "suite.json").write_text(asked, encoding="utf-8")
+    (tmp_path / "runs.jsonl").write_text(json.dumps(json.loads(record)) + "\n", encoding="utf-8")
+    assert verify_folder(tmp_path, None).findings == []
+    (found,) = Store(tmp_path).records()
+    assert found.key == found.own_key == Store(tmp_path).asked().runs[0].key
+
+
+def test_an_entry_of_the_best_known_values_has_the_documented_fields() -> None:
+    line = (ROOT / "results" / "best_known.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    assert ("bench/records/best_known", "BestKnown") in MODELS
+    assert all(f"| `{key}` |" in FORMATS for key in json.loads(line))
