@@ -17,8 +17,8 @@ OPTIMALITY_GAP = 1e-6
 
 
 @dataclass(frozen=True)
-class FrontPoint:
-    """One nondominated plan."""
+class JudgedPlan:
+    """One plan of a front, by the referee."""
 
     plan: Plan
     evaluation: Evaluation
@@ -34,7 +34,7 @@ class Verdict:
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
-    front: tuple[FrontPoint, ...] | None = None
+    front: tuple[JudgedPlan, ...] | None = None
     reason: str | None = None
 
 
@@ -89,7 +89,7 @@ def _judge_front(problem: Problem, outcome: Outcome) -> Verdict:
         evaluation = check(problem.instance, plan, problem.goal)
         if isinstance(evaluation, Infeasible):
             return Verdict(Status.ERROR, reason=f"the front holds a plan that is infeasible: {evaluation}")
-        points.append(FrontPoint(plan, evaluation))
+        points.append(JudgedPlan(plan, evaluation))
     for left, right in itertools.pairwise(points):
         slower = right.evaluation.time_s > left.evaluation.time_s
         if not slower or right.evaluation.energy_j >= left.evaluation.energy_j:
