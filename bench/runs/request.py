@@ -104,10 +104,7 @@ def solve_request(request: Request, live: bool = False) -> Result:
     reference = request.reference_for(instance) if objective.needs_reference else None
     goal = objective.goal(reference)
     Rates.of(instance, goal.figure)  # refuses a figure that a site lacks, before any work
-    start = (
-        _start(request.start, request.start_name, Problem(request.instance, goal), reduced) if request.start else None
-    )
-    problem = Problem(instance, goal, start)
+    problem = Problem(instance, goal, _start(request, goal, reduced))
     budget = request.budget()
     console = Console(file=sys.stderr)
     waiting = f"{request.solver} on {instance.name}; Ctrl-C keeps the best plan"
