@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from instances.errors import InputError
-from instances.files import plan_from_json, read_instance, read_plan, write_instance, write_plan
+from instances.files import plan_of, read_instance, read_plan, write_instance, write_plan
 from instances.generator.family import families as _families
 from instances.generator.family import generate as _generate
 from instances.instance import Instance
@@ -33,6 +33,8 @@ from instances.referee.violations import violations as _violations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from bench.records.record import FrontPoint as _FrontPoint
 
 __all__ = [
     "Comparison",
@@ -258,13 +260,9 @@ def solve(
     )
     with _caller_not_run_again():
         result = solve_request(request)
-    plan, front = result["plan"], result["front"]
-    return Solution(
-        plan=None if plan is None else plan_from_json(plan, instance, "plan"),
-        front=front and tuple(_point(point, instance) for point in front),
-        trace=tuple((seconds, count, value) for seconds, count, value in result["trace"]),
-        **{name: result[name] for name in Solution.__dataclass_fields__ if name not in ("plan", "front", "trace")},
-    )
+    front = None if result.front is None else tuple(_point(point, instance) for point in result.front)
+    same = {name: getattr(result, name) for name in Solution.__dataclass_fields__ if name not in ("plan", "front")}
+    return Solution(plan=plan_of(result.plan, instance, "plan") if result.plan else None, front=front, **same)
 
 
 @dataclass(frozen=True)
@@ -316,8 +314,8 @@ def draw(instance: Instance, plan: Plan) -> Figure:
     return plan_figure(instance, plan)
 
 
-def _point(point: Mapping[str, Any], instance: Instance) -> FrontPoint:
-    return FrontPoint(plan_from_json(point["plan"], instance, "front"), point["time_s"], point["energy_j"])
+def _point(point: _FrontPoint, instance: Instance) -> FrontPoint:
+    return FrontPoint(plan_of(point.plan, instance, "front"), point.time_s, point.energy_j)
 
 
 @contextmanager

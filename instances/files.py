@@ -7,15 +7,41 @@ import os
 import tempfile
 from math import isfinite, isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from instances.errors import InputError
+from instances.errors import InputError, shortened
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
 
 _LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+
+
+class FileModel(BaseModel):
+    """What all data read from files have in common: no unknown keys, no guessed types, no NaN, never changed."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def model_from_json(kind: type[M], data: Any, source: str) -> M:
+    """Decoded JSON (or TOML) as a model. InputError names source, field and reason."""
+    schema = kind.model_fields.get("schema_")
+    if schema is not None:
+        (expected,) = get_args(schema.annotation)
+        if not isinstance(data, dict) or "schema" not in data:
+            raise InputError(f"{source}: schema: is required, here {expected!r}")
+        if data["schema"] != expected:
+            raise InputError(f"{source}: schema: is not {expected!r}, found {shortened(str(data['schema']))}")
+    try:
+        # JSON mode: arrays become tuples, everything else stays strict.
+        return kind.model_validate_json(_encode(data, source))
+    except ValidationError as error:
+        raise InputError(f"{source}: {first_problem(error)}") from None
 
 
 def read_instance(path: str | Path) -> Instance:
@@ -25,11 +51,7 @@ def read_instance(path: str | Path) -> Instance:
 
 def instance_from_json(data: Any, source: str) -> Instance:
     """The instance in decoded JSON; `source` is named in errors."""
-    try:
-        # JSON mode: arrays become tuples, everything else stays strict.
-        return Instance.model_validate_json(_encode(data, source))
-    except ValidationError as error:
-        raise InputError(f"{source}: {first_problem(error)}") from None
+    return model_from_json(Instance, data, source)
 
 
 def write_instance(path: str | Path, instance: Instance) -> None:
@@ -42,12 +64,22 @@ def instance_to_json(instance: Instance) -> dict[str, Any]:
     return instance.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-class _PlanFile(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+class PlanFile(FileModel):
+    """A plan as its file writes it, GPUs by name; which instance it fits is found out by `plan_of`."""
 
     micro_batch: int = Field(ge=0, le=1_000_000_000)
     layers: tuple[int, ...] = Field(min_length=1)
     pipelines: tuple[tuple[str, ...], ...] = Field(min_length=1)
+
+    @classmethod
+    def of(cls, plan: Plan, instance: Instance) -> PlanFile:
+        """The file of a plan for this instance."""
+        names = tuple(tuple(row) for row in plan.names(instance))
+        return cls(micro_batch=plan.micro_batch, layers=plan.layers, pipelines=names)
+
+    def to_line(self) -> str:
+        """The file's text."""
+        return json.dumps(self.model_dump(mode="json"))
 
 
 def read_plan(path: str | Path, instance: Instance) -> Plan:
@@ -57,10 +89,11 @@ def read_plan(path: str | Path, instance: Instance) -> Plan:
 
 def plan_from_json(data: Any, instance: Instance, source: str) -> Plan:
     """The plan in decoded JSON; `source` is named in errors."""
-    try:
-        file = _PlanFile.model_validate_json(_encode(data, source))
-    except ValidationError as error:
-        raise InputError(f"{source}: {first_problem(error)}") from None
+    return plan_of(model_from_json(PlanFile, data, source), instance, source)
+
+
+def plan_of(file: PlanFile, instance: Instance, source: str) -> Plan:
+    """The plan of a file for one instance. InputError, which names `source`, if it has not all of its GPUs."""
     negative = [count for count in file.layers if not 0 <= count <= 1_000_000]
     if negative:
         raise InputError(f"{source}: layers: {negative[0]} is not a number of layers")
@@ -71,14 +104,9 @@ def plan_from_json(data: Any, instance: Instance, source: str) -> Plan:
         raise InputError(f"{source}: {error}") from None
 
 
-def plan_to_json(plan: Plan, instance: Instance) -> dict[str, Any]:
-    """The plan as the object of its file."""
-    return {"micro_batch": plan.micro_batch, "layers": list(plan.layers), "pipelines": plan.names(instance)}
-
-
 def write_plan(path: str | Path, plan: Plan, instance: Instance) -> None:
     """Write the plan file."""
-    write_text(path, json.dumps(plan_to_json(plan, instance)) + "\n")
+    write_text(path, f"{PlanFile.of(plan, instance).to_line()}\n")
 
 
 def _gpu(name: str, instance: Instance, source: str) -> Gpu:
@@ -94,21 +122,30 @@ def _gpu(name: str, instance: Instance, source: str) -> Gpu:
     return Gpu(group, int(number))
 
 
-def read_json(path: str | Path) -> Any:
-    """Decoded JSON without the liberties of Python's reader: no NaN or infinity, no repeated keys."""
+def read_text(path: str | Path) -> str:
+    """A whole text file. InputError if it cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
+
+
+def read_json(path: str | Path) -> Any:
+    """Decoded JSON of a file; see `parse_json`."""
+    return parse_json(read_text(path), str(path))
+
+
+def parse_json(text: str, source: str) -> Any:
+    """Decoded JSON without the liberties of Python's reader: no NaN or infinity, no repeated keys."""
     try:
         data = json.loads(text, object_pairs_hook=_no_repeats)
     except RecursionError:
-        raise InputError(f"{path}: is nested too deeply") from None
+        raise InputError(f"{source}: is nested too deeply") from None
     except ValueError as error:
-        raise InputError(f"{path}: is not valid JSON: {error}") from None
-    refuse_no_numbers(data, str(path))
+        raise InputError(f"{source}: is not valid JSON: {error}") from None
+    refuse_no_numbers(data, source)
     return data
 
 
@@ -166,13 +203,15 @@ def check_writable(path: str | Path) -> None:
 
 def first_problem(error: ValidationError) -> str:
     """A validation error as `field: reason (found ...)`, with a count of the others."""
-    problems = error.errors(include_url=False)
+    problems = [problem for problem in error.errors(include_url=False) if not _follows_from_another(problem)]
     problem = problems[0]
     field = _field(problem["loc"])
     if problem["type"] == "value_error":
         reason = str(problem["ctx"]["error"])
     elif problem["type"] == "extra_forbidden":
         reason = "unknown key"
+    elif problem["type"] == "too_short" and problem["ctx"]["min_length"] == 1:
+        reason = "must have at least 1 entry"
     else:
         limit = next((key for key in _LIMITS if key in problem.get("ctx", {})), None)
         reason = f"must be {_LIMITS[limit]} {problem['ctx'][limit]:g}" if limit else problem["msg"]
@@ -183,6 +222,11 @@ def first_problem(error: ValidationError) -> str:
     others = len(problems) - 1
     more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
     return (f"{field}: {reason}" if field else reason).replace("\n", " ") + more
+
+
+def _follows_from_another(problem: ErrorDetails) -> bool:
+    """Whether a list is called too short only because entries of it are wrong, which are problems of their own."""
+    return problem["type"] == "too_short" and len(problem["input"]) >= problem["ctx"]["min_length"]
 
 
 def _field(location: tuple[int | str, ...]) -> str:
@@ -198,7 +242,7 @@ def _field(location: tuple[int | str, ...]) -> str:
 def _encode(data: Any, source: str) -> str:
     refuse_no_numbers(data, source)
     try:
-        return json.dumps(data)
+        return json.dumps(data, default=str)  # dates, which TOML has, are text
     except RecursionError:
         raise InputError(f"{source}: is nested too deeply") from None
 

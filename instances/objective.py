@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
 from instances.errors import InputError
+from instances.instance import Positive
 from instances.rates import Figure
 from instances.referee.evaluate import Evaluation
 
@@ -14,12 +18,12 @@ CAP_SLACK = 1e-9
 FORMS = "time, energy, weighted:W, energy@T, time@E, energy@0.8x, time@0.8x, carbon, cost or front"
 
 
-@dataclass(frozen=True)
+@pydantic_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Reference:
-    """T_ref (s) and E_ref (J): by default those of the best uniform plan."""
+    """T_ref (s) and E_ref (J): by default those of the best uniform plan. ValueError unless both are above 0."""
 
-    time_s: float
-    energy_j: float
+    time_s: Positive
+    energy_j: Positive
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ _NUMBER = r"(?P<number>[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+\.)"
 
 
 def parse_objective(text: str) -> Objective:
-    """Read an objective as SPEC 1.5 writes it. InputError names what is wrong."""
+    """Read an objective, `weighted:0.5` say (docs/model.md, Objectives). InputError names what is wrong."""
     if text in _PLAIN:
         return Objective(text)
     match = re.fullmatch(rf"(?P<kind>weighted:|energy@|time@){_NUMBER}(?P<relative>x?)", text)

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench.studies.ablation import GROUNDS, SOLVER, VARIANTS, Limit, runs
-from bench.studies.ablation_file import FILE, append_run, read_runs, write_runs
+from bench.studies.ablation import FILE, GROUNDS, SOLVER, VARIANTS, Limit, append_run, read_runs, runs, write_runs
 from instances.errors import InputError
 from solvers.core.sources import solver_digest
 
@@ -19,9 +18,9 @@ def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) ->
     known = [] if fresh else read_runs(path)
     other = {run.budget for run in known} - {str(limit)}
     if other:
-        raise InputError(f"{path}: holds runs of {other.pop()}, not of {limit}; --fresh starts anew")
+        raise InputError(f"{path}: holds runs of {other.pop()}, not of {limit}; --fresh starts over")
     if {run.sources for run in known} - {solver_digest(SOLVER)}:
-        raise InputError(f"{path}: holds runs of a solver whose code was another; --fresh starts anew")
+        raise InputError(f"{path}: holds runs of {SOLVER} by other code; --fresh starts over")
     write_runs(path, known)  # without a line that was cut short
     count = seeds * len(GROUNDS) * len(VARIANTS)
     done = frozenset(run.key for run in known)

@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.reporting.readme_tables import hardness_table, headline_table
-from bench.studies.ablation_file import FILE as ABLATION
-from bench.studies.ablation_table import ablation_table
+from bench.reporting.report import headline_table
+from bench.studies.ablation import FILE as ABLATION
+from bench.studies.ablation import ablation_table
+from bench.studies.hardness import suites_table
 from bench.studies.proofs import proofs_table
 from instances.errors import InputError
 from instances.files import write_text
@@ -37,7 +38,7 @@ def headline_rows(folder: Path) -> str:
 SOURCES: Mapping[str, Source] = {
     "demo": (ROOT / "results" / "reference" / "demo", headline_rows),
     "proofs": (ROOT / "results" / "reference" / "proofs", proofs_table),
-    "suites": (ROOT / "results" / "hardness.csv", hardness_table),
+    "suites": (ROOT / "results" / "hardness.csv", suites_table),
     "ablation": (ABLATION, ablation_table),
 }
 """By name of a block: the data, and what makes a table of them."""

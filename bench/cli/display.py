@@ -3,86 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from bench.reporting.formatting import NOTHING, percent, significant
+from bench.reporting.formatting import percent, significant
+from instances.plan import gpu_name
+from instances.referee.check import Infeasible
 
 if TYPE_CHECKING:
+    from bench.records.record import Result
     from bench.reporting.report import Report
+    from instances.instance import Instance
+    from instances.plan import Plan
+    from instances.referee.evaluate import Evaluation
 
 
-def show_evaluation(answer: dict[str, Any]) -> None:
-    """What a plan costs, and what each GPU does."""
+def show_evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeasible) -> None:
+    """What a plan costs, and what each GPU does; or why it is infeasible."""
     console = _console()
-    if not answer["feasible"]:
-        for reason in answer["violations"]:
+    if isinstance(checked, Infeasible):
+        for reason in checked.reasons:
             console.print(f"infeasible: {reason}")
         return
-    shape = f"{answer['replicas']} x {answer['stages']} (pipelines x stages), micro-batch {answer['micro_batch']}"
-    table = _plain(answer["instance"], ("", ""))
-    for name, text in (
-        ("plan", f"{shape}, layers {' '.join(map(str, answer['layers']))}"),
-        ("iteration time", f"{significant(answer['time_s'], 6)} s"),
-        ("  fill", f"{significant(answer['fill_s'], 6)} s"),
-        ("  steady", f"{significant(answer['steady_s'], 6)} s"),
-        ("  gradient exchange", f"{significant(answer['sync_s'], 6)} s"),
-        ("energy", f"{significant(answer['energy_j'], 6)} J"),
-        ("  on the network", f"{significant(answer['network_energy_j'], 6)} J"),
-        ("tokens per second", significant(answer["tokens_per_s"], 6)),
-        ("carbon", f"{significant(answer['carbon_g'], 6)} gCO2e"),
-        ("cost", f"{significant(answer['cost_usd'], 6)} USD"),
-    ):
-        if NOTHING not in text:
-            table.add_row(name, text)
-    console.print(table)
+    shape = f"{plan.replicas} x {plan.stages} (pipelines x stages), micro-batch {plan.micro_batch}"
+    console.print(
+        _facts(
+            instance.name,
+            ("plan", f"{shape}, layers {' '.join(map(str, plan.layers))}"),
+            ("iteration time", _number(checked.time_s, "s")),
+            ("  fill", _number(checked.fill_s, "s")),
+            ("  steady", _number(checked.steady_s, "s")),
+            ("  gradient exchange", _number(checked.sync_s, "s")),
+            ("energy", _number(checked.energy_j, "J")),
+            ("  on the network", _number(checked.network_energy_j, "J")),
+            ("tokens per second", _number(checked.tokens_per_s)),
+            ("carbon", _number(checked.carbon_g, "gCO2e")),
+            ("cost", _number(checked.cost_usd, "USD")),
+        )
+    )
     gpus = _plain(None, ("GPU", "busy [s]", "idle [s]", "energy [J]", "memory used"))
-    for share in answer["gpus"]:
-        used = share["memory"] / share["memory_capacity"]
-        numbers = (significant(share[key]) for key in ("busy_s", "idle_s", "energy_j"))
-        gpus.add_row(share["gpu"], *numbers, percent(used))
+    for share in checked.gpus:
+        numbers = map(significant, (share.busy_s, share.idle_s, share.energy_j))
+        gpus.add_row(gpu_name(instance, share.gpu), *numbers, percent(share.memory / share.memory_capacity))
     console.print(gpus)
 
 
-def show_result(result: dict[str, Any]) -> None:
+def show_result(result: Result) -> None:
     """The answer of a solver: status, value, bound and plan."""
     console = _console()
-    table = _plain(f"{result['solver']} on {result['instance']}", ("", ""))
-    table.add_row("status", result["status"] + (f" ({result['reason']})" if result["reason"] else ""))
-    table.add_row("ended", result["ended"])
-    table.add_row("objective", result["objective"])
-    for name, text in (
-        ("value", significant(result["value"], 8)),
-        ("bound", significant(result["bound"], 8)),
-        ("gap", percent(result["gap"])),
-        ("iteration time", f"{significant(result['time_s'], 6)} s"),
-        ("energy", f"{significant(result['energy_j'], 6)} J"),
-        ("search time", f"{significant(result['wall_s'], 3)} s"),
-        ("evaluations", f"{result['evaluations']:,}"),
-    ):
-        if NOTHING not in text:
-            table.add_row(name, text)
-    plan = result["plan"]
-    if plan:
-        table.add_row("micro-batch", str(plan["micro_batch"]))
-        table.add_row("layers", " ".join(map(str, plan["layers"])))
-        for number, row in enumerate(plan["pipelines"]):
-            table.add_row(f"pipeline {number}", " ".join(row))
-    console.print(table)
-    if result["front"]:
+    plan = result.plan
+    console.print(
+        _facts(
+            f"{result.solver} on {result.instance}",
+            ("status", result.status + (f" ({result.reason})" if result.reason else "")),
+            ("ended", result.ended),
+            ("objective", result.objective),
+            ("value", _number(result.value, digits=8)),
+            ("bound", _number(result.bound, digits=8)),
+            ("gap", None if result.gap is None else percent(result.gap)),
+            ("iteration time", _number(result.time_s, "s")),
+            ("energy", _number(result.energy_j, "J")),
+            ("search time", _number(result.wall_s, "s", 3)),
+            ("evaluations", f"{result.evaluations:,}"),
+            ("micro-batch", str(plan.micro_batch) if plan else None),
+            ("layers", " ".join(map(str, plan.layers)) if plan else None),
+            *((f"pipeline {number}", " ".join(row)) for number, row in enumerate(plan.pipelines if plan else ())),
+        )
+    )
+    if result.front:
         front = _plain(None, ("time [s]", "energy [J]", "shape", "micro-batch"))
-        for point in result["front"]:
-            rows = point["plan"]["pipelines"]
-            shape = f"{len(rows)} x {len(rows[0])}"
+        for point in result.front:
+            shape = f"{len(point.plan.pipelines)} x {len(point.plan.layers)}"
             front.add_row(
-                significant(point["time_s"], 6),
-                significant(point["energy_j"], 6),
-                shape,
-                str(point["plan"]["micro_batch"]),
+                significant(point.time_s, 6), significant(point.energy_j, 6), shape, str(point.plan.micro_batch)
             )
         console.print(front)
 
@@ -105,42 +101,6 @@ def show_list(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
 
 
-def solver_rows() -> list[dict[str, Any]]:
-    """Name, proof, summary and options of every solver."""
-    from solvers.core.registry import solver_types
-
-    return [
-        {
-            "name": name,
-            "proves": solver.proves.value,
-            "summary": solver.summary,
-            "options": [f"{option.name}={option.default}" for option in fields(solver)],
-        }
-        for name, solver in solver_types().items()
-    ]
-
-
-def family_rows() -> list[dict[str, Any]]:
-    """Name, summary and options of every family."""
-    from instances.generator.family import families
-
-    return [
-        {
-            "name": name,
-            "summary": family.summary,
-            "options": [f"{key}={option.default}" for key, option in family.options.items()],
-        }
-        for name, family in families().items()
-    ]
-
-
-def suite_rows() -> list[dict[str, Any]]:
-    """Name and summary of every shipped suite."""
-    from bench.runs.suite import shipped
-
-    return [{"name": name, "summary": suite.summary} for name, suite in shipped().items()]
-
-
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which knows that a reader who has seen enough is no failure."""
@@ -157,3 +117,16 @@ def _plain(title: str | None, columns: Sequence[str]) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def _facts(title: str, *rows: tuple[str, str | None]) -> Table:
+    """A table of what is known; None is left out."""
+    table = _plain(title, ("", ""))
+    for name, text in rows:
+        if text is not None:
+            table.add_row(name, text)
+    return table
+
+
+def _number(value: float | None, unit: str = "", digits: int = 6) -> str | None:
+    return None if value is None else f"{significant(value, digits)} {unit}".rstrip()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bench.cli.options import ANSWER_NO, DONE, FAILED, Json, print_json, say
+from instances.errors import InputError
 
 
 def run(
@@ -16,17 +18,23 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Run folder; default results/SUITE.", metavar="DIR")] = None,
     jobs: Annotated[int, typer.Option(help="Runs side by side; their seconds are then no timings.", min=1)] = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results in the folder.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Take earlier results although other code computed them; the report says so.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Run a suite, or go on where it stopped. Exit status 3 if a run failed."""
     from bench.runs.run_suite import run_suite
 
-    answer = run_suite(suite, out, jobs, fresh)
-    print_json(answer) if as_json else say(
-        f"{answer['folder']}: {answer['finished']} of {answer['asked']} runs have a result"
-        + (f", {len(answer['failed'])} failed" if answer["failed"] else "")
+    if fresh and keep:
+        raise InputError("--fresh and --keep: give one of the two")
+    done = run_suite(suite, out, jobs, fresh, keep)
+    print_json(asdict(done)) if as_json else say(
+        f"{done.folder}: {done.finished} of {done.asked} runs have a result"
+        + (f", {done.kept} of other code" if done.kept else "")
+        + (f", {len(done.failed)} failed" if done.failed else "")
     )
-    return FAILED if answer["failed"] else DONE
+    return FAILED if done.failed else DONE
 
 
 def best(
@@ -39,15 +47,11 @@ def best(
     """Merge better values and bounds from run folders into the best known ones, once the referee has confirmed them."""
     from bench.records.merge import merge_folders
 
-    answer = merge_folders(folders, file)
-    print_json(answer) if as_json else say(
-        f"{answer['file']}: {answer['new']} new, {answer['better_values']} better values, "
-        f"{answer['better_bounds']} better bounds; {answer['entries']} entries, {answer['proven']} proven optimal"
-        + (
-            f"; {n} runs on instances of no shipped suite left out (--file)"
-            if (n := answer["of_other_instances"])
-            else ""
-        )
+    done = merge_folders(folders, file)
+    left_out = f"; {done.of_other_instances} runs on instances of no shipped suite left out (--file)"
+    print_json(asdict(done)) if as_json else say(
+        f"{done.file}: {done.new} new, {done.better_values} better values, {done.better_bounds} better bounds; "
+        f"{done.entries} entries, {done.proven} proven optimal" + (left_out if done.of_other_instances else "")
     )
     return DONE
 
@@ -78,12 +82,12 @@ def verify(
     """Re-check every stored plan, value, bound and claim of optimality. Exit status 1 with the list if one is wrong."""
     from bench.verification.folder import verify_folder
 
-    answer = verify_folder(folder, time_limit if resolve else None)
+    done = verify_folder(folder, time_limit if resolve else None)
     if as_json:
-        print_json(answer)
+        print_json(asdict(done))
     else:
-        for finding in answer["findings"]:
+        for finding in done.findings:
             say(finding)
-        again = f", {answer['resolved']} of {answer['proofs']} proofs solved again" if resolve else ""
-        say(f"{folder}: {answer['records']} records checked{again}: {len(answer['findings'])} findings")
-    return ANSWER_NO if answer["findings"] else DONE
+        again = f", {done.resolved} of {done.proofs} proofs solved again" if resolve else ""
+        say(f"{folder}: {done.records} records checked{again}: {len(done.findings)} findings")
+    return ANSWER_NO if done.findings else DONE

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated
 
 import typer
 
+from bench.cli.display import show_list
 from bench.cli.options import DONE, Json, print_json, say
 
 
 def solvers(as_json: Json = False) -> int:
     """List the solvers: what each is and what it proves."""
-    from bench.cli.display import show_list, solver_rows
+    from solvers.core.registry import solver_types
 
-    rows = solver_rows()
+    rows = [
+        {
+            "name": name,
+            "proves": solver.proves.value,
+            "summary": solver.summary,
+            "options": [f"{option.name}={option.default}" for option in fields(solver)],
+        }
+        for name, solver in solver_types().items()
+    ]
     print_json({"solvers": rows}) if as_json else show_list(("solver", "proves", "summary", "options"), rows)
     return DONE
 
@@ -36,17 +46,24 @@ def warmup(
 
 def families(as_json: Json = False) -> int:
     """List the instance families: what each covers."""
-    from bench.cli.display import family_rows, show_list
+    from instances.generator.family import families as known
 
-    rows = family_rows()
+    rows = [
+        {
+            "name": name,
+            "summary": family.summary,
+            "options": [f"{key}={option.default}" for key, option in family.options.items()],
+        }
+        for name, family in known().items()
+    ]
     print_json({"families": rows}) if as_json else show_list(("family", "summary", "options"), rows)
     return DONE
 
 
 def suites(as_json: Json = False) -> int:
     """List the suites that come with the package."""
-    from bench.cli.display import show_list, suite_rows
+    from bench.runs.suite import shipped
 
-    rows = suite_rows()
+    rows = [{"name": name, "summary": suite.summary} for name, suite in shipped().items()]
     print_json({"suites": rows}) if as_json else show_list(("suite", "summary"), rows)
     return DONE

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +23,9 @@ from bench.cli.options import (
     print_json,
 )
 
+if TYPE_CHECKING:
+    from bench.records.record import Result
+
 
 def evaluate(
     instance_file: InstanceFile,
@@ -35,20 +37,26 @@ def evaluate(
     from bench.cli.display import show_evaluation
     from bench.runs.request import evaluation_answer
     from instances.files import read_instance, read_plan
+    from instances.referee.check import Infeasible, check
 
     check_picture(picture)
     instance = read_instance(instance_file)
     plan = read_plan(plan_file, instance)
-    answer = evaluation_answer(instance, plan)
-    print_json(answer) if as_json else show_evaluation(answer)
-    if picture is not None and answer["feasible"]:
+    checked = check(instance, plan)
+    if as_json:
+        print_json(evaluation_answer(instance, plan, checked))
+    else:
+        show_evaluation(instance, plan, checked)
+    if isinstance(checked, Infeasible):
+        if picture is not None:
+            note(f"{picture}: not drawn, the plan is infeasible")
+        return ANSWER_NO
+    if picture is not None:
         from bench.reporting.plots.files import save
         from bench.reporting.plots.plan import plan_figure
 
         save(plan_figure(instance, plan), picture)
-    elif picture is not None:
-        note(f"{picture}: not drawn, the plan is infeasible")
-    return DONE if answer["feasible"] else ANSWER_NO
+    return DONE
 
 
 def solve(
@@ -75,37 +83,49 @@ def solve(
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
     from bench.runs.request import Request, solve_request
-    from instances.files import check_writable, read_instance, read_plan, write_text
+    from instances.files import check_writable, read_instance, read_plan
 
     check_picture(picture)
-    instance = read_instance(instance_file)
+    instance, options, left_out = read_instance(instance_file), key_values(option), tuple(without or ())
+    plan = None if start is None else read_plan(start, instance)
     request = Request(
-        instance=instance,
-        solver=solver,
-        options=key_values(option),
-        objective=objective,
-        reference=reference,
-        time_limit=time_limit,
-        evaluations=evaluations,
-        seed=seed,
-        threads=threads,
-        start=None if start is None else read_plan(start, instance),
-        without=tuple(without or ()),
+        instance,
+        solver,
+        options,
+        objective,
+        reference,
+        time_limit,
+        evaluations,
+        seed,
+        threads,
+        plan,
+        left_out,
         start_name=str(start),
     )
     if out is not None:
         check_writable(out)
     result = solve_request(request, live=not as_json and sys.stderr.isatty())
-    print_json(result) if as_json else show_result(result)
-    if out is not None and result["plan"] is not None:
-        write_text(out, json.dumps(result["plan"]) + "\n")
+    print_json(result.to_json()) if as_json else show_result(result)
+    if out is not None:
+        _write_plan(result, out)
     if picture is not None:
         from bench.reporting.picture import draw_answer
 
-        if not draw_answer(request.instance, result, picture):
+        if not draw_answer(instance, result, picture):
             note(f"{picture}: not drawn, there is no plan")
-    if result["status"] == "error":
+    return _exit_status(result)
+
+
+def _write_plan(result: Result, out: Path) -> None:
+    from instances.files import write_text
+
+    if result.plan is not None:
+        write_text(out, f"{result.plan.to_line()}\n")
+
+
+def _exit_status(result: Result) -> int:
+    if result.status == "error":
         return FAILED
-    if result["ended"] == "interrupted":
+    if result.ended == "interrupted":
         return INTERRUPTED
-    return DONE if result["status"] in ("optimal", "feasible") else ANSWER_NO
+    return DONE if result.status in ("optimal", "feasible") else ANSWER_NO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -49,9 +50,12 @@ def describe(
     as_json: Json = False,
 ) -> int:
     """What makes an instance or a suite hard."""
-    from bench.studies.describe import answer, text
-    from bench.studies.describe import describe as rows_of
+    from bench.studies.hardness import SEARCH, counts, described, description
 
-    rows = rows_of(what, objective or ())
-    print_json(answer(what, rows)) if as_json else say(text(rows))
+    rows = list(described(what, objective or ()))
+    if as_json:
+        found = [asdict(row) for row in rows]
+        print_json({"described": what, "search_evaluations": SEARCH.evaluations, **counts(rows), "rows": found})
+    else:
+        say(description(rows))
     return DONE

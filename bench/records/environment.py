@@ -9,7 +9,19 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from instances.files import FileModel
+
 PACKAGES = ("geotrain-bench", "highspy", "moocore", "numba", "numpy", "ortools", "pandas", "pulp", "scipy")
+
+
+class Machine(FileModel):
+    """Where a result was made; nothing that names the machine."""
+
+    processor: str
+    cores: int | None
+    memory_gib: int | None
+    system: str
+    architecture: str
 
 
 @cache
@@ -25,26 +37,26 @@ def versions() -> dict[str, str | None]:
 
 
 @cache
-def commit() -> dict[str, str | bool | None]:
+def commit() -> tuple[str | None, bool | None]:
     """Commit of the source tree and whether it has changes; None for an installed copy."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
-        return {"commit": None, "dirty": None}
+        return None, None
     head = _git(root, "rev-parse", "HEAD")
     status = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return {"commit": head or None, "dirty": None if status is None else bool(status)}
+    return head or None, None if status is None else bool(status)
 
 
 @cache
-def machine() -> dict[str, str | int | None]:
-    """Processor, cores, memory and system; nothing that names the machine."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": _memory_gib(),
-        "system": platform.system(),
-        "architecture": platform.machine(),
-    }
+def machine() -> Machine:
+    """This machine."""
+    return Machine(
+        processor=_processor(),
+        cores=os.cpu_count(),
+        memory_gib=_memory_gib(),
+        system=platform.system(),
+        architecture=platform.machine(),
+    )
 
 
 def _git(root: Path, *words: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,37 @@ from bench.records.best_known import (
     Credit,
     Key,
     default_file,
-    key_of_record,
+    problem_key_of,
     read_best_known,
-    reference_in,
     write_best_known,
 )
+from bench.records.record import Record
 from bench.reporting.metrics import TOLERANCE, ContradictionError
 from bench.runs.known_hashes import known_hashes
 from bench.runs.store import Store
-from bench.verification.checks import record_name, verify_record
+from bench.verification.checks import verify_record
 from instances.errors import InputError
+from instances.files import PlanFile
 from instances.instance import COST_MODEL_VERSION
 from instances.objective import parse_objective
+from solvers.core.interface import Status
 
-Record = dict[str, Any]
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge changed, as counts."""
+
+    file: str
+    entries: int
+    proven: int
+    new: int
+    better_values: int
+    better_bounds: int
+    of_other_instances: int  # runs left out: the committed file holds instances of shipped suites only
 
 
-def merge_folders(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
-    """Merge run folders into a file (default: the committed one, of shipped suites only); counts of what changed.
+def merge_folders(folders: Sequence[Path], file: Path | None) -> Merged:
+    """Merge run folders into a file (default: the committed one, of shipped suites only).
 
     Nothing is written unless every record holds before the referee and fits what is known.
     """
@@ -41,19 +55,22 @@ def merge_folders(folders: Sequence[Path], file: Path | None) -> dict[str, Any]:
     for folder in folders:
         store = Store(folder)
         # Those with a plan first: a bound without one has something to belong to then.
-        for record in sorted(store.records(), key=lambda record: record["value"] is None):
-            if held is not None and record["instance"] not in held:
+        for record in sorted(store.records(), key=lambda record: record.value is None):
+            if held is not None and record.instance not in held:
                 counts["of_other_instances"] += 1
-            elif parse_objective(record["objective"]).kind != "front":
+            elif parse_objective(record.objective).kind != "front":
                 _refuse_unfit(record, store, known)
                 _merge(known, record, counts)
     write_best_known(target, known.values())
-    return {
-        "file": str(target),
-        "entries": len(known),
-        "proven": sum(entry.proven for entry in known.values()),
-        **{name: counts[name] for name in ("new", "better_values", "better_bounds", "of_other_instances")},
-    }
+    return Merged(
+        file=str(target),
+        entries=len(known),
+        proven=sum(entry.proven for entry in known.values()),
+        new=counts["new"],
+        better_values=counts["better_values"],
+        better_bounds=counts["better_bounds"],
+        of_other_instances=counts["of_other_instances"],
+    )
 
 
 def _current(entry: BestKnown, held: set[str] | None) -> bool:
@@ -66,11 +83,11 @@ def _current(entry: BestKnown, held: set[str] | None) -> bool:
 
 def _refuse_unfit(record: Record, store: Store, known: Mapping[Key, BestKnown]) -> None:
     """InputError if the record is wrong or belongs to another instance of the same name."""
-    where = f"{store.folder}: {record_name(record)}"
+    where = f"{store.folder}: {record.title}"
     findings = verify_record(record, store)
     if findings:
         raise InputError(f"{where}: {findings[0]}")
-    name, content = record["instance"], record["instance_hash"]
+    name, content = record.instance, record.instance_hash
     others = {known_hashes().get(name, content), *(e.instance_hash for e in known.values() if e.instance == name)}
     if others != {content}:
         other = sorted(others - {content})[0]
@@ -78,19 +95,19 @@ def _refuse_unfit(record: Record, store: Store, known: Mapping[Key, BestKnown]) 
 
 
 def _merge(known: dict[Key, BestKnown], record: Record, counts: Counter[str]) -> None:
-    key = key_of_record(record)
+    key = problem_key_of(record)
     entry = known.get(key)
     if entry is not None:
         _refuse_contradiction(entry, record)
-    value, bound = record["value"], record["bound"]
+    value, bound = record.value, record.bound
     if entry is None:
-        if value is not None:  # a bound alone waits for a plan
-            known[key] = _new(record)
+        if value is not None and record.plan is not None:  # a bound alone waits for a plan
+            known[key] = _new(record, value, record.plan)
             counts["new"] += 1
         return
     changes: dict[str, Any] = {}
     if value is not None and value < entry.value * (1 - TOLERANCE):
-        changes |= {"value": value, "plan": record["plan"], "value_by": _credit(record)}
+        changes |= {"value": value, "plan": record.plan, "value_by": _credit(record)}
         counts["better_values"] += 1
     least = changes.get("value", entry.value)
     if bound is not None and bound > (entry.bound or 0.0) * (1 + TOLERANCE):
@@ -99,26 +116,26 @@ def _merge(known: dict[Key, BestKnown], record: Record, counts: Counter[str]) ->
     known[key] = entry.model_copy(update=changes)
 
 
-def _new(record: Record) -> BestKnown:
+def _new(record: Record, value: float, plan: PlanFile) -> BestKnown:
     return BestKnown(
         schema="geotrain-bench/best-known/1",
-        instance=record["instance"],
-        instance_hash=record["instance_hash"],
-        cost_model_version=record["cost_model_version"],
-        objective=record["objective"],
-        reference=reference_in(record),
-        value=record["value"],
-        bound=record["bound"],
-        plan=record["plan"],
+        instance=record.instance,
+        instance_hash=record.instance_hash,
+        cost_model_version=record.cost_model_version,
+        objective=record.objective,
+        reference=record.needed_reference,
+        value=value,
+        bound=record.bound,
+        plan=plan,
         value_by=_credit(record),
-        bound_by=None if record["bound"] is None else _credit(record),
+        bound_by=None if record.bound is None else _credit(record),
     )
 
 
 def _refuse_contradiction(entry: BestKnown, record: Record) -> None:
-    where, run = f"{entry.instance}, {entry.objective}", f"{record['solver']} (seed {record['seed']})"
-    value, bound = record["value"], record["bound"]
-    if record["status"] == "infeasible":
+    where, run = f"{entry.instance}, {entry.objective}", f"{record.label} (seed {record.seed})"
+    value, bound = record.value, record.bound
+    if record.status is Status.INFEASIBLE:
         raise ContradictionError(f"{where}: {run} proves that there is no plan, {entry.value_by} has one")
     if bound is not None and bound > entry.value * (1 + TOLERANCE):
         raise ContradictionError(
@@ -132,12 +149,12 @@ def _refuse_contradiction(entry: BestKnown, record: Record) -> None:
 
 def _credit(record: Record) -> Credit:
     return Credit(
-        solver=record["solver"],
-        options=record["options"],
-        seed=record["seed"],
-        threads=record["threads"],
-        time_limit_s=record["time_limit_s"],
-        evaluation_limit=record["evaluation_limit"],
-        commit=record["commit"],
+        solver=record.solver,
+        options=record.options,
+        seed=record.seed,
+        threads=record.threads,
+        time_limit_s=record.time_limit_s,
+        evaluation_limit=record.evaluation_limit,
+        commit=record.commit,
         day=datetime.now(UTC).date().isoformat(),
     )

@@ -1,4 +1,7 @@
-"""A run's record: what was asked, what came of it, how it ended and where it was made."""
+"""A run's record: what was asked, by which code, what was found, how the run ended and where it was made.
+
+The fields are the keys of the file, one flat object a line (docs/formats.md).
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,231 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, JsonValue
 
 from bench.records import environment
-from bench.runs.isolated import Ending
-from bench.runs.judge import FrontPoint, Verdict, judge
-from instances.files import plan_to_json
+from bench.records.environment import Machine
+from bench.runs.isolated import Ending, Termination
+from bench.runs.judge import Verdict, judge
+from instances.errors import InputError
+from instances.files import FileModel, PlanFile, model_from_json
 from instances.instance import COST_MODEL_VERSION, Instance
-from instances.objective import Objective, Reference
+from instances.objective import Objective, Reference, parse_objective
 from instances.plan import gpu_name
 from instances.referee.evaluate import Evaluation
-from solvers.core.interface import Budget, Problem
+from solvers.core.interface import Budget, Problem, Status
 
-SCHEMA = "geotrain-bench/record/1"
+SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
+
+
+class TracePoint(NamedTuple):
+    """The best value known after so many seconds and evaluations; a list of three in the file."""
+
+    seconds: float
+    evaluations: int
+    value: float
+
+
+class FrontPoint(FileModel):
+    """One nondominated plan of a front."""
+
+    time_s: float
+    energy_j: float
+    plan: PlanFile
+
+
+class GpuUse(FileModel):
+    """One used GPU of a breakdown."""
+
+    gpu: str
+    busy_s: float
+    idle_s: float
+    energy_j: float
+    memory: float
+    memory_capacity: float
+
+
+class Breakdown(FileModel):
+    """What a feasible plan costs, part by part; the keys of `evaluate --json`."""
+
+    time_s: float
+    energy_j: float
+    fill_s: float
+    steady_s: float
+    sync_s: float
+    pipeline_s: float
+    network_energy_j: float
+    carbon_g: float | None
+    cost_usd: float | None
+    tokens_per_s: float
+    micro_batch_count: int
+    gpus: tuple[GpuUse, ...]
+
+    @classmethod
+    def of(cls, instance: Instance, evaluation: Evaluation) -> Breakdown:
+        """The breakdown of an evaluation, GPUs by name."""
+        totals = {name: getattr(evaluation, name) for name in cls.model_fields if name != "gpus"}
+        uses = [
+            GpuUse(
+                gpu=gpu_name(instance, share.gpu),
+                **{name: getattr(share, name) for name in GpuUse.model_fields if name != "gpu"},
+            )
+            for share in evaluation.gpus
+        ]
+        return cls(**totals, gpus=tuple(uses))
+
+
+class GridProof(FileModel, extra="allow"):
+    """One grid in the proof of an exact method: its bounds, and why it is closed (or `open`)."""
+
+    replicas: int
+    stages: int
+    micro_batch: int
+    cheap_bound: float | None
+    bound: float | None
+    closed: str
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Pipelines, stages, micro-batch size."""
+        return self.replicas, self.stages, self.micro_batch
+
+
+class Named(FileModel):
+    """What names a run for a reader."""
+
+    instance: str
+    objective: str
+    solver: str
+    options: dict[str, str]
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """The solver with the options that were set."""
+        return label(self.solver, self.options)
+
+    @property
+    def title(self) -> str:
+        """The run in words."""
+        return f"{self.instance}, {self.objective}, {self.label}, seed {self.seed}"
+
+
+class Result(Named):
+    """The answer of `solve --json`: what was asked and what the referee says of the outcome.
+
+    Metrics are None where there is no plan. `details` are the solver's own.
+    """
+
+    status: Status
+    ended: Termination
+    reason: str | None
+    reference: Reference | None
+    value: float | None
+    bound: float | None
+    gap: float | None
+    plan: PlanFile | None
+    front: tuple[FrontPoint, ...] | None
+    time_s: float | None
+    energy_j: float | None
+    wall_s: float
+    cpu_s: float | None
+    warm_up_s: float | None = None  # until the search began; None if it never did, and in older records
+    compile_s: float | None = None  # of older records only
+    evaluations: int
+    threads: int
+    time_limit_s: float | None
+    evaluation_limit: int | None
+    trace: tuple[TracePoint, ...]
+    details: dict[str, JsonValue]
+    instance_hash: str
+    cost_model_version: int
+    code: str | None = None  # digest of what computed it; None in records older than that
+    without: tuple[str, ...] | None = None  # GPUs that `solve --without` took away
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of the file or answer; what was never set (see the fields with a default) is left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @property
+    def budget(self) -> Budget:
+        """What the solver was given."""
+        return Budget(self.time_limit_s, self.evaluation_limit, self.seed, self.threads)
+
+    @property
+    def needed_reference(self) -> Reference | None:
+        """The reference, where the objective is relative to one."""
+        return self.reference if parse_objective(self.objective).needs_reference else None
+
+    @property
+    def question(self) -> str:
+        """Names what was asked, whichever code answered; see `Task.question`."""
+        return _digest(
+            _question(
+                self.cost_model_version,
+                (self.instance, self.instance_hash),
+                (self.solver, self.options),
+                (self.objective, self.needed_reference),
+                self.budget,
+            )
+        )
+
+    @property
+    def final(self) -> bool:
+        """Whether the run has a result; what crashed, ran out of memory or never started is tried again."""
+        return self.ended in (Termination.FINISHED, Termination.TIME_LIMIT) and self.status is not Status.ERROR
+
+    def problem(self, instance: Instance) -> Problem:
+        """What the solver got. InputError if this is another instance or another cost model."""
+        if self.cost_model_version != COST_MODEL_VERSION:
+            raise InputError(f"cost-model version {self.cost_model_version}, this is {COST_MODEL_VERSION}")
+        if self.instance_hash != instance.content_hash:
+            raise InputError("the stored instance has another content hash than the record")
+        return Problem(instance, parse_objective(self.objective).goal(self.reference))
+
+    def grids(self) -> tuple[GridProof, ...] | None:
+        """The grids of an exact method's proof, if it gives them. InputError if they are malformed."""
+        grids = self.details.get("grids")
+        if grids is None:
+            return None
+        if not isinstance(grids, list):
+            raise InputError("details.grids: is no list")
+        return tuple(model_from_json(GridProof, grid, f"details.grids[{i}]") for i, grid in enumerate(grids))
+
+
+class Record(Result):
+    """A line of a run folder: a result, its breakdown and its origin."""
+
+    schema_: Literal["geotrain-bench/record/1"] = Field(alias="schema")
+    key: str
+    gpus: int
+    breakdown: Breakdown | None
+    jobs: int
+    timed_alone: bool  # runs side by side skew each other's seconds
+    versions: dict[str, str | None]
+    commit: str | None
+    dirty: bool | None
+    machine: Machine
+    checksum: str
+
+    @property
+    def own_key(self) -> str:
+        """The key that its content gives."""
+        return key_of(self.question, self.code)
+
+    def sealed(self) -> Record:
+        """The same record with the checksum of its content."""
+        return self.model_copy(update={"checksum": checksum(self.to_json())})
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run that can be asked for: an instance, a solver with options, an objective and a budget."""
+    """One run that can be asked for: an instance, a solver with options, an objective and a budget.
+
+    `code` is the digest of what will compute it (`solvers.core.sources.solver_digest`).
+    """
 
     instance: Instance
     solver: str
@@ -31,19 +241,25 @@ class Task:
     objective: Objective
     reference: Reference | None
     budget: Budget
+    code: str
+
+    @property
+    def question(self) -> str:
+        """Names the run by all that can change its result but the code; the order of options does not matter."""
+        return _digest(
+            _question(
+                COST_MODEL_VERSION,
+                (self.instance.name, self.instance.content_hash),
+                (self.solver, self.options),
+                (str(self.objective), self.reference if self.objective.needs_reference else None),
+                self.budget,
+            )
+        )
 
     @property
     def key(self) -> str:
-        """Names the run by all that can change its result; the order of options does not matter."""
-        reference = self.reference if self.objective.needs_reference else None
-        content = {
-            "cost_model_version": COST_MODEL_VERSION,
-            "instance": [self.instance.name, self.instance.content_hash],
-            "solver": [self.solver, dict(self.options)],
-            "objective": [str(self.objective), reference and [reference.time_s, reference.energy_j]],
-            "budget": [self.budget.seconds, self.budget.evaluations, self.budget.threads, self.budget.seed],
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+        """Names the run by all that can change its result, the code included."""
+        return key_of(self.question, self.code)
 
     @property
     def problem(self) -> Problem:
@@ -51,97 +267,101 @@ class Task:
         return Problem(self.instance, self.objective.goal(self.reference))
 
 
-def evaluation_to_json(instance: Instance, evaluation: Evaluation) -> dict[str, Any]:
-    """The breakdown of a feasible plan, in the keys of `evaluate --json`."""
-    return {
-        "time_s": evaluation.time_s,
-        "energy_j": evaluation.energy_j,
-        "fill_s": evaluation.fill_s,
-        "steady_s": evaluation.steady_s,
-        "sync_s": evaluation.sync_s,
-        "pipeline_s": evaluation.pipeline_s,
-        "network_energy_j": evaluation.network_energy_j,
-        "carbon_g": evaluation.carbon_g,
-        "cost_usd": evaluation.cost_usd,
-        "tokens_per_s": evaluation.tokens_per_s,
-        "micro_batch_count": evaluation.micro_batch_count,
-        "gpus": [
-            {
-                "gpu": gpu_name(instance, share.gpu),
-                "busy_s": share.busy_s,
-                "idle_s": share.idle_s,
-                "energy_j": share.energy_j,
-                "memory": share.memory,
-                "memory_capacity": share.memory_capacity,
-            }
-            for share in evaluation.gpus
-        ],
-    }
+def label(solver: str, options: Mapping[str, str]) -> str:
+    """A solver's name with the options that were set."""
+    words = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
+    return f"{solver}[{words}]" if words else solver
 
 
-def result_to_json(task: Task, ending: Ending, verdict: Verdict) -> dict[str, Any]:
-    """The answer of `solve --json`."""
+def result_fields(task: Task, ending: Ending, verdict: Verdict) -> dict[str, Any]:
+    """The fields of a `Result`; the verdict's plans are of the task's instance."""
     evaluation, outcome, instance = verdict.evaluation, ending.outcome, task.instance
     reasons = [reason for reason in (ending.reason, verdict.reason) if reason]
+    front = [
+        FrontPoint(
+            time_s=each.evaluation.time_s, energy_j=each.evaluation.energy_j, plan=PlanFile.of(each.plan, instance)
+        )
+        for each in verdict.front or ()
+    ]
     return {
+        "instance": instance.name,
+        "objective": str(task.objective),
         "solver": task.solver,
         "options": dict(task.options),
-        "status": str(verdict.status),
-        "ended": str(ending.termination),
+        "seed": task.budget.seed,
+        "status": verdict.status,
+        "ended": ending.termination,
         "reason": "; ".join(reasons) or None,
-        "objective": str(task.objective),
-        "reference": task.reference and {"time_s": task.reference.time_s, "energy_j": task.reference.energy_j},
+        "reference": task.reference,
         "value": verdict.value,
         "bound": verdict.bound,
         "gap": verdict.gap,
-        "plan": verdict.plan and plan_to_json(verdict.plan, instance),
-        "front": None if verdict.front is None else [_point_to_json(instance, point) for point in verdict.front],
+        "plan": verdict.plan and PlanFile.of(verdict.plan, instance),
+        "front": None if verdict.front is None else tuple(front),
         "time_s": evaluation and evaluation.time_s,
         "energy_j": evaluation and evaluation.energy_j,
         "wall_s": ending.wall_s,
         "cpu_s": ending.cpu_s,
         "warm_up_s": ending.warm_up_s,
         "evaluations": outcome.evaluations,
-        "seed": task.budget.seed,
         "threads": task.budget.threads,
         "time_limit_s": task.budget.seconds,
         "evaluation_limit": task.budget.evaluations,
-        "trace": [[point.seconds, point.evaluations, point.value] for point in outcome.trace],
-        "details": dict(outcome.details),
-        "instance": instance.name,
+        "trace": tuple(TracePoint(point.seconds, point.evaluations, point.value) for point in outcome.trace),
+        "details": json.loads(json.dumps(dict(outcome.details))),
         "instance_hash": instance.content_hash,
         "cost_model_version": COST_MODEL_VERSION,
+        "code": task.code,
     }
 
 
-def record_of(task: Task, ending: Ending, jobs: int) -> dict[str, Any]:
+def record_of(task: Task, ending: Ending, jobs: int) -> Record:
     """The record that a store keeps: the judged result, its breakdown and its origin."""
     verdict = judge(task.problem, ending.outcome)
-    breakdown = evaluation_to_json(task.instance, verdict.evaluation) if verdict.evaluation else None
-    record = {
-        "schema": SCHEMA,
-        "key": task.key,
-        **result_to_json(task, ending, verdict),
-        "gpus": task.instance.gpus,
-        "breakdown": breakdown,
-        "jobs": jobs,
-        "timed_alone": jobs == 1,  # runs side by side skew each other's seconds
-        "versions": environment.versions(),
-        **environment.commit(),
-        "machine": environment.machine(),
-    }
-    return {**record, "checksum": checksum(record)}
+    commit, dirty = environment.commit()
+    return Record(
+        schema=SCHEMA,
+        key=task.key,
+        **result_fields(task, ending, verdict),
+        gpus=task.instance.gpus,
+        breakdown=Breakdown.of(task.instance, verdict.evaluation) if verdict.evaluation else None,
+        jobs=jobs,
+        timed_alone=jobs == 1,
+        versions=environment.versions(),
+        commit=commit,
+        dirty=dirty,
+        machine=environment.machine(),
+        checksum="",
+    ).sealed()
 
 
-def checksum(record: Mapping[str, Any]) -> str:
-    """Digest of a record without its checksum: shows that a stored figure was changed by accident or by hand."""
-    content = {key: value for key, value in record.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+def checksum(content: Mapping[str, Any]) -> str:
+    """Digest of a record's JSON without its checksum: shows that a stored figure was changed by accident or by hand."""
+    return _digest({key: value for key, value in content.items() if key != "checksum"})
 
 
-def _point_to_json(instance: Instance, point: FrontPoint) -> dict[str, Any]:
+def key_of(question: str, code: str | None) -> str:
+    """A run's key; records older than the digest of code have their question's."""
+    return question if code is None else _digest([question, code])
+
+
+def _question(
+    cost_model_version: int,
+    instance: tuple[str, str],
+    solver: tuple[str, Mapping[str, str]],
+    objective: tuple[str, Reference | None],
+    budget: Budget,
+) -> dict[str, Any]:
+    text, reference = objective
+    seconds = None if budget.seconds is None else float(budget.seconds)  # 5 and 5.0 are one limit
     return {
-        "time_s": point.evaluation.time_s,
-        "energy_j": point.evaluation.energy_j,
-        "plan": plan_to_json(point.plan, instance),
+        "cost_model_version": cost_model_version,
+        "instance": instance,
+        "solver": [solver[0], dict(solver[1])],
+        "objective": [text, reference and [reference.time_s, reference.energy_j]],
+        "budget": [seconds, budget.evaluations, budget.threads, budget.seed],
     }
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]

@@ -7,26 +7,24 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from bench.records.best_known import BestKnown, Key, best_known, key_of_record
+from bench.records.best_known import BestKnown, Key, best_known, problem_key_of
+from bench.records.record import Record
 from bench.reporting.metrics import TOLERANCE, ContradictionError, optimality_gap, saving
+from bench.runs.store import AskedRun
 from instances.errors import InputError
 
 BASELINE = "megatron"
+MISSING = "missing"
+"""The status of a run without a record."""
 SOLVED = ("optimal", "feasible")
 BY = ["instance", "gpus", "objective", "solver"]
 NUMBERS = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
 KNOWN = ["known_value", "known_bound", "known_optimum"]  # of the problem, by the file of best known values
 
 
-def label(solver: str, options: dict[str, str]) -> str:
-    """A solver's name with the options that were set."""
-    words = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
-    return f"{solver}[{words}]" if words else solver
-
-
 def runs_table(
-    asked: Sequence[dict[str, Any]],
-    records: Sequence[dict[str, Any]],
+    asked: Sequence[AskedRun],
+    records: Sequence[Record],
     known: Mapping[Key, BestKnown] | None = None,
 ) -> pd.DataFrame:
     """One row for each run asked for, in that order; a run without a record has the status `missing`.
@@ -34,22 +32,22 @@ def runs_table(
     `known` (default: the committed file) gives each problem's best known value and bound, if it has them.
     InputError if the records mix cost-model versions or contents of one instance.
     """
-    by_key = {record["key"]: record for record in records}
-    _refuse_mixtures([by_key[run["key"]] for run in asked if run["key"] in by_key])
+    by_key = {record.key: record for record in records}
+    _refuse_mixtures([by_key[run.key] for run in asked if run.key in by_key])
     rows = []
     for run in asked:
-        record = by_key.get(run["key"], {})
+        record = by_key.get(run.key)
         rows.append(
             {
-                "instance": run["instance"],
-                "gpus": run["gpus"],
-                "objective": run["objective"],
-                "solver": label(run["solver"], run["options"]),
-                "seed": run["seed"],
-                "status": record.get("status", "missing"),
-                "ended": record.get("ended", "missing"),
-                **{name: record.get(name) for name in NUMBERS[:-1]},
-                "front_points": len(record["front"]) if record.get("front") else None,
+                "instance": run.instance,
+                "gpus": run.gpus,
+                "objective": run.objective,
+                "solver": run.label,
+                "seed": run.seed,
+                "status": str(record.status) if record else MISSING,
+                "ended": str(record.ended) if record else MISSING,
+                **{name: getattr(record, name, None) for name in NUMBERS[:-1]},
+                "front_points": len(record.front) if record and record.front else None,
                 **_known_of(record, best_known() if known is None else known),
             }
         )
@@ -58,9 +56,9 @@ def runs_table(
     return table
 
 
-def _known_of(record: Mapping[str, Any], known: Mapping[Key, BestKnown]) -> dict[str, Any]:
+def _known_of(record: Record | None, known: Mapping[Key, BestKnown]) -> dict[str, float | str | None]:
     """What the file of best known values says of the record's problem."""
-    entry = known.get(key_of_record(record)) if record else None
+    entry = known.get(problem_key_of(record)) if record else None
     if entry is None:
         return dict.fromkeys([*KNOWN, "known_by"])
     return {
@@ -157,13 +155,13 @@ def _statuses(statuses: pd.Series[str]) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 
-def _refuse_mixtures(records: Sequence[dict[str, Any]]) -> None:
-    versions = sorted({record["cost_model_version"] for record in records})
+def _refuse_mixtures(records: Sequence[Record]) -> None:
+    versions = sorted({record.cost_model_version for record in records})
     if len(versions) > 1:
         raise InputError(f"results of cost-model versions {versions} cannot be combined")
     hashes: dict[str, str] = {}
     for record in records:
-        name, content = record["instance"], record["instance_hash"]
+        name, content = record.instance, record.instance_hash
         if hashes.setdefault(name, content) != content:
             raise InputError(f"results of instance {name} belong to different contents ({hashes[name]}, {content})")
 

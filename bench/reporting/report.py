@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bench.records.record import Record
 from bench.reporting.formatting import NOTHING, markdown, percent, significant
 from bench.reporting.frames import BASELINE, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
-from bench.runs.store import Store
+from bench.runs.judge import OPTIMALITY_GAP
+from bench.runs.store import AskedRun, Store
 from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
+from solvers.core.interface import Proof, Status
+from solvers.core.registry import solver_types
 
 if TYPE_CHECKING:
     from bench.reporting.plots import Drawn
@@ -38,7 +43,10 @@ HEADER = (
     f"energy saved vs {BASELINE}",
     "seconds",
 )
-RIGHT = tuple(name not in ("instance", "objective", "solver", "status") for name in HEADER)
+HEADLINE = ("instance", "GPUs", "objective", "solver", "time [s]", "energy [kJ]", "gap", "time saved", "energy saved")
+TEXT = ("instance", "objective", "solver", "status")
+"""Columns that are no numbers."""
+RIGHT = tuple(name not in TEXT for name in HEADER)
 NOTES = (
     "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
     "solved: runs with a plan, of all runs; failed runs stay in the count.",
@@ -96,21 +104,20 @@ class Report:
 def make_report(store: Store) -> Report:
     """Read a run folder, finished or not. ContradictionError if two results cannot both be right."""
     asked, records = store.asked(), store.records()
-    runs = with_truth(runs_table(asked["runs"], records))
+    runs = with_truth(runs_table(asked.runs, records))
     summary = summary_table(runs)
-    missing = runs[runs["status"] == "missing"]
-    wanted = {run["key"] for run in asked["runs"]}
-    used = [record for record in records if record["key"] in wanted]
+    found = {record.key: record for record in records}
+    used = [found[run.key] for run in asked.runs if run.key in found]
     return Report(
-        suite=asked["suite"],
+        suite=asked.suite,
         table=markdown(HEADER, [_row(row) for row in summary.to_dict("records")], RIGHT),
-        missing=[_name(row) for row in missing.to_dict("records")],
-        problems=[f"{_name(r)}: {r['ended']}: {r['reason'] or 'no reason given'}" for r in used if _went_wrong(r)],
-        origin=_origin(used),
+        missing=[run.title for run in asked.runs if run.key not in found],
+        problems=[f"{each.title}: {each.ended}: {each.reason or 'no reason given'}" for each in used if _failed(each)],
+        origin=[*_origin(used), *_other_code(asked.runs, found)],
         summary=summary,
         runs=runs,
-        traces=trace_table(asked["runs"], records),
-        fronts=front_table(asked["runs"], records),
+        traces=trace_table(asked.runs, records),
+        fronts=front_table(asked.runs, records),
     )
 
 
@@ -128,6 +135,29 @@ def write_report(store: Store) -> tuple[Report, Path]:
         write_text(store.folder / "fronts.csv", report.fronts.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "report.html", _page(report, figures))
     return report, store.folder / "report.md"
+
+
+def headline_table(folder: Path) -> str:
+    """A run folder in brief: a row per instance, objective and heuristic; the exact methods speak through the gap."""
+    store = Store(folder)
+    runs = with_truth(runs_table(store.asked().runs, store.records()))
+    exact = {name for name, solver in solver_types().items() if solver.proves is not Proof.NOTHING}
+    rows = [row for row in summary_table(runs).to_dict("records") if row["solver"].partition("[")[0] not in exact]
+    return markdown(HEADLINE, [_headline(row) for row in rows], [name not in TEXT for name in HEADLINE])
+
+
+def _headline(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        row["instance"],
+        str(row["gpus"]),
+        row["objective"],
+        row["solver"],
+        significant(row["time_s"]),
+        significant(row["energy_j"] / 1000),
+        "= optimum" if row["optimality_gap"] <= OPTIMALITY_GAP else percent(row["optimality_gap"]),
+        percent(row["time_saving"], signed=True),
+        percent(row["energy_saving"], signed=True),
+    ]
 
 
 def _row(row: Mapping[Any, Any]) -> list[str]:
@@ -158,30 +188,49 @@ def _truth(row: Mapping[Any, Any]) -> str:
     return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
 
 
-def _origin(records: list[dict[str, Any]]) -> list[str]:
+def _origin(records: list[Record]) -> list[str]:
     lines = [f"cost model version {COST_MODEL_VERSION}"]
-    for name in ("commit", "machine", "versions"):
-        lines += [f"{name}: {text}" for text in dict.fromkeys(_words(record, name) for record in records)]
-    if any(not record["timed_alone"] for record in records):
+    for name, words in (("commit", _commit), ("machine", _machine), ("versions", _versions)):
+        lines += [f"{name}: {text}" for text in dict.fromkeys(map(words, records))]
+    if any(not record.timed_alone for record in records):
         lines.append("runs were made side by side: their seconds are no timings")
     return lines
 
 
-def _words(record: dict[str, Any], name: str) -> str:
-    if name == "commit":
-        if record["commit"] is None:
-            return "none (an installed copy)"
-        return f"{record['commit']}{' with uncommitted changes' if record['dirty'] else ''}"
-    return ", ".join(f"{key} {value}" for key, value in record[name].items() if value is not None)
+def _commit(record: Record) -> str:
+    if record.commit is None:
+        return "none (an installed copy)"
+    return f"{record.commit}{' with uncommitted changes' if record.dirty else ''}"
 
 
-def _name(run: Mapping[Any, Any]) -> str:
-    return f"{run['instance']}, {run['objective']}, {run['solver']}, seed {run['seed']}"
+def _machine(record: Record) -> str:
+    return _pairs(record.machine.model_dump())
 
 
-def _went_wrong(record: dict[str, Any]) -> bool:
-    refuted = record["status"] == "feasible" and record["reason"] is not None
-    return refuted or record["status"] == "error" or record["ended"] in ("crashed", "out_of_memory")
+def _versions(record: Record) -> str:
+    return _pairs(record.versions)
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
+
+
+def _other_code(asked: Sequence[AskedRun], found: Mapping[str, Record]) -> list[str]:
+    """Whose results are not of the code that was asked for, but kept with `run --keep`."""
+    counts = Counter(
+        (run.solver, found[run.key].code or "none", run.code or "none")
+        for run in asked
+        if run.key in found and found[run.key].code != run.code
+    )
+    return [
+        f"results of other code were kept: {count} of {solver} (code {then}, the other runs are of {now})"
+        for (solver, then, now), count in counts.items()
+    ]
+
+
+def _failed(record: Record) -> bool:
+    refuted = record.status is Status.FEASIBLE and record.reason is not None
+    return refuted or not record.final
 
 
 def _bullets(lines: list[str]) -> list[str]:

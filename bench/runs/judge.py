@@ -8,17 +8,17 @@ from math import isfinite
 
 from instances.objective import CAP_SLACK
 from instances.plan import Plan
-from instances.referee.evaluate import Evaluation, evaluate
-from instances.referee.violations import violations
+from instances.referee.check import Infeasible, check
+from instances.referee.evaluate import Evaluation
 from solvers.core.interface import Outcome, Problem, Status
 
 OPTIMALITY_GAP = 1e-6
-"""`optimal` is published only for a certified gap of this or less (SPEC 1.6)."""
+"""`optimal` is published only for a certified gap of this or less (docs/model.md, Gaps)."""
 
 
 @dataclass(frozen=True)
-class FrontPoint:
-    """One nondominated plan."""
+class JudgedPlan:
+    """One plan of a front, by the referee."""
 
     plan: Plan
     evaluation: Evaluation
@@ -34,7 +34,7 @@ class Verdict:
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
-    front: tuple[FrontPoint, ...] | None = None
+    front: tuple[JudgedPlan, ...] | None = None
     reason: str | None = None
 
 
@@ -51,10 +51,9 @@ def judge(problem: Problem, outcome: Outcome) -> Verdict:
     plan = outcome.plan
     if plan is None:
         return Verdict(outcome.status, bound=outcome.bound if outcome.status is Status.UNKNOWN else None)
-    try:
-        evaluation = _checked(problem, plan)
-    except ValueError as error:
-        return Verdict(Status.ERROR, reason=f"the solver returned a plan that is infeasible: {error}")
+    evaluation = check(problem.instance, plan, problem.goal)
+    if isinstance(evaluation, Infeasible):
+        return Verdict(Status.ERROR, reason=f"the solver returned a plan that is infeasible: {evaluation}")
     value, bound = problem.goal.value(evaluation), outcome.bound
     if bound is not None and bound > value * (1 + CAP_SLACK):
         return Verdict(
@@ -75,16 +74,6 @@ def certified_gap(value: float, bound: float) -> float:
     return (value - bound) / value
 
 
-def _checked(problem: Problem, plan: Plan) -> Evaluation:
-    reasons = violations(problem.instance, plan)
-    if not reasons:
-        evaluation = evaluate(problem.instance, plan)
-        reasons = problem.goal.cap_violations(evaluation)
-        if not reasons:
-            return evaluation
-    raise ValueError("; ".join(reasons))
-
-
 def _demoted(outcome: Outcome, gap: float | None) -> str | None:
     if outcome.status is not Status.OPTIMAL:
         return None
@@ -97,10 +86,10 @@ def _judge_front(problem: Problem, outcome: Outcome) -> Verdict:
         return Verdict(outcome.status)
     points = []
     for plan in outcome.front:
-        try:
-            points.append(FrontPoint(plan, _checked(problem, plan)))
-        except ValueError as error:
-            return Verdict(Status.ERROR, reason=f"the front holds a plan that is infeasible: {error}")
+        evaluation = check(problem.instance, plan, problem.goal)
+        if isinstance(evaluation, Infeasible):
+            return Verdict(Status.ERROR, reason=f"the front holds a plan that is infeasible: {evaluation}")
+        points.append(JudgedPlan(plan, evaluation))
     for left, right in itertools.pairwise(points):
         slower = right.evaluation.time_s > left.evaluation.time_s
         if not slower or right.evaluation.energy_j >= left.evaluation.energy_j:

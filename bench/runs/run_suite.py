@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bench.records.record import Record, Task
 from bench.runs.request import COMPILING
 from bench.runs.runner import pending, run_tasks
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
+from instances.errors import InputError
+from solvers.core.interface import Status
 
 
-def run_suite(name: str, out: Path | None, jobs: int, fresh: bool) -> dict[str, Any]:
-    """Run a suite into its folder; counts, and which runs failed."""
+@dataclass(frozen=True)
+class SuiteRun:
+    """What a call of `run` left: runs asked for, those with a result, and the failed ones by name and reason."""
+
+    suite: str
+    folder: str
+    asked: int
+    finished: int
+    kept: int  # results of other code, kept on purpose
+    failed: list[str]
+
+
+def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep: bool = False) -> SuiteRun:
+    """Run what is missing of a suite in its folder.
+
+    Results that other code computed are refused (InputError) unless `fresh` forgets them or `keep` takes them.
+    """
     suite, base = read_suite(name)
     tasks = tasks_of(suite, base, name)
     store = Store(out or Path("results") / suite.name)
@@ -24,16 +44,19 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool) -> dict[str, 
     with store.writing():
         if fresh:
             store.clear()
-        store.plan(suite.name, tasks)
-        todo = pending(store, tasks)
+        kept = store.other_code(tasks)
+        if kept and not keep:
+            raise InputError(f"{store.folder}: {_other_code(kept, tasks)}; --fresh starts over, --keep takes them")
+        store.plan(suite.name, tasks, kept)
+        own = [task for task in tasks if task.key not in kept]
+        todo = pending(store, own)
         with _progress() as progress:
             bar = progress.add_task(suite.name, total=len(tasks), completed=len(tasks) - len(todo))
 
-            def on_record(record: dict[str, Any]) -> None:
-                what = f"{record['instance']}, {record['objective']}, {record['solver']}, seed {record['seed']}"
-                progress.update(bar, advance=1, description=what)
-                if record["status"] == "error":
-                    failed.append(f"{what}: {record['reason']}")
+            def on_record(record: Record) -> None:
+                progress.update(bar, advance=1, description=record.title)
+                if record.status is Status.ERROR:
+                    failed.append(f"{record.title}: {record.reason}")
                     progress.console.print(f"failed: {failed[-1]}", markup=False, highlight=False)
 
             def on_compiling(solver: str) -> None:
@@ -42,19 +65,21 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool) -> dict[str, 
             try:
                 run_tasks(store, todo, jobs, on_record, on_compiling)
             except KeyboardInterrupt:
-                left = len(pending(store, tasks))
                 progress.console.print(
-                    f"{store.folder}: {left} of {len(tasks)} runs are left; the same command goes on"
+                    f"{store.folder}: {len(pending(store, own))} of {len(tasks)} runs are left; "
+                    "the same command goes on"
                 )
                 raise
-    left = len(pending(store, tasks))
-    return {
-        "suite": suite.name,
-        "folder": str(store.folder),
-        "asked": len(tasks),
-        "finished": len(tasks) - left,
-        "failed": failed,
-    }
+    left = len(pending(store, own))
+    return SuiteRun(suite.name, str(store.folder), len(tasks), len(tasks) - left, len(kept), failed)
+
+
+def _other_code(kept: Mapping[str, Record], tasks: list[Task]) -> str:
+    """Whose results are of other code, with the digest that they have and the one of today."""
+    now = {task.key: task.code for task in tasks}
+    counts = Counter((record.solver, record.code or "none", now[key]) for key, record in kept.items())
+    words = [f"{count} of {solver} (code {then}, now {today})" for (solver, then, today), count in counts.items()]
+    return f"holds results of other code: {', '.join(words)}"
 
 
 def _progress() -> Progress:

@@ -7,21 +7,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing.connection import wait
-from typing import Any
 
-from bench.records.record import Task, record_of
-from bench.runs.isolated import IsolatedRun, Termination, preload
+from bench.records.record import Record, Task, record_of
+from bench.runs.isolated import IsolatedRun, preload
 from bench.runs.store import Store
-from solvers.core.interface import Status
 
 
 def pending(store: Store, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks without a result; what crashed or was cut off by want of memory is tried again."""
-    done = {
-        record["key"]
-        for record in store.records()
-        if record["ended"] in (Termination.FINISHED, Termination.TIME_LIMIT) and record["status"] != Status.ERROR
-    }
+    """The tasks without a result; what crashed, ran out of memory or could not start is tried again."""
+    done = {record.key for record in store.records() if record.final}
     return [task for task in tasks if task.key not in done]
 
 
@@ -29,7 +23,7 @@ def run_tasks(
     store: Store,
     tasks: Sequence[Task],
     jobs: int,
-    on_record: Callable[[dict[str, Any]], None],
+    on_record: Callable[[Record], None],
     on_compiling: Callable[[str], None] = lambda solver: None,
 ) -> None:
     """Run all tasks and append their records. On Ctrl-C the children are killed and KeyboardInterrupt goes on."""
@@ -40,14 +34,9 @@ def run_tasks(
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.popleft()
-                running.append(
-                    (
-                        task,
-                        IsolatedRun(
-                            task.solver, task.options, task.problem, task.budget, partial(on_compiling, task.solver)
-                        ),
-                    )
-                )
+                compiling = partial(on_compiling, task.solver)
+                run = IsolatedRun(task.solver, task.options, task.problem, task.budget, compiling)
+                running.append((task, run))
             wait([run.connection for _, run in running], _patience(running))
             for pair in list(running):
                 task, run = pair

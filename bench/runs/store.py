@@ -9,20 +9,40 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from bench.records.record import SCHEMA, Task
+from pydantic import Field
+
+from bench.records.record import Named, Record, Task
 from instances.errors import InputError
-from instances.files import instance_from_json, read_json, write_instance, write_text
+from instances.files import (
+    FileModel,
+    model_from_json,
+    parse_json,
+    read_instance,
+    read_json,
+    read_text,
+    write_instance,
+    write_text,
+)
 from instances.instance import Instance
 
-PLAN_SCHEMA = "geotrain-bench/plan-of-runs/1"
-ASKED_KEYS = ("key", "instance", "instance_hash", "gpus", "solver", "options", "objective", "seed")
-RECORD_KEYS = (
-    *("key", "instance", "instance_hash", "cost_model_version", "solver", "options", "objective", "reference", "seed"),
-    *("status", "ended", "reason", "value", "bound", "gap", "plan", "front", "time_s", "energy_j", "wall_s"),
-    *("trace", "details", "breakdown", "checksum", "timed_alone", "versions", "machine", "commit", "dirty"),
-)
+
+class AskedRun(Named):
+    """One run of a suite; `key` is that of its record, `code` the digest of what was to compute it."""
+
+    key: str
+    code: str | None = None  # None in folders older than that
+    instance_hash: str
+    gpus: int
+
+
+class AskedSuite(FileModel):
+    """The file `suite.json`: the runs that were asked for, in order."""
+
+    schema_: Literal["geotrain-bench/plan-of-runs/1"] = Field(alias="schema")
+    suite: str
+    runs: tuple[AskedRun, ...]
 
 
 class Store:
@@ -60,91 +80,80 @@ class Store:
         self._suite.unlink(missing_ok=True)
         shutil.rmtree(self._instances, ignore_errors=True)
 
-    def plan(self, suite: str, tasks: Sequence[Task]) -> None:
-        """Write down what is asked for, so that a report can say what is missing."""
+    def plan(self, suite: str, tasks: Sequence[Task], kept: Mapping[str, Record] | None = None) -> None:
+        """Write down what is asked for, so that a report can say what is missing.
+
+        `kept` holds, by a task's key, the record of other code that stands for it (`other_code`).
+        """
         if self._suite.exists():
-            other = self.asked()["suite"]
+            other = self.asked().suite
             if other != suite:
                 raise InputError(f"{self.folder}: holds results of suite {other}; name another folder or use --fresh")
-        rows = [
-            {
-                "key": task.key,
-                "instance": task.instance.name,
-                "instance_hash": task.instance.content_hash,
-                "gpus": task.instance.gpus,
-                "solver": task.solver,
-                "options": dict(task.options),
-                "objective": str(task.objective),
-                "seed": task.budget.seed,
-            }
+        runs = tuple(
+            AskedRun(
+                key=kept[task.key].key if kept and task.key in kept else task.key,
+                code=task.code,
+                instance=task.instance.name,
+                instance_hash=task.instance.content_hash,
+                gpus=task.instance.gpus,
+                solver=task.solver,
+                options=dict(task.options),
+                objective=str(task.objective),
+                seed=task.budget.seed,
+            )
             for task in tasks
-        ]
+        )
         for instance in {task.instance.name: task.instance for task in tasks}.values():
             write_instance(self._instances / f"{instance.name}.json", instance)
-        write_text(self._suite, json.dumps({"schema": PLAN_SCHEMA, "suite": suite, "runs": rows}, indent=1) + "\n")
+        content = AskedSuite(schema="geotrain-bench/plan-of-runs/1", suite=suite, runs=runs)
+        write_text(self._suite, json.dumps(content.model_dump(mode="json", by_alias=True), indent=1) + "\n")
 
-    def asked(self) -> dict[str, Any]:
-        """What was asked for: {"suite", "runs": [...]}. InputError if the folder holds no run."""
+    def asked(self) -> AskedSuite:
+        """What was asked for. InputError if the folder holds no run."""
         if not self._suite.is_file():
             raise InputError(f"{self.folder}: holds no run of a suite (there is no suite.json)")
-        asked = read_json(self._suite)
-        if not isinstance(asked, dict) or asked.get("schema") != PLAN_SCHEMA or not isinstance(asked.get("runs"), list):
-            raise InputError(f"{self._suite}: schema: is not {PLAN_SCHEMA}")
-        _require(asked, ("suite",), str(self._suite))
-        for number, run in enumerate(asked["runs"]):
-            _require(run, ASKED_KEYS, f"{self._suite}: runs[{number}]")
-        return asked
+        return model_from_json(AskedSuite, read_json(self._suite), str(self._suite))
 
-    def append(self, record: Mapping[str, Any]) -> None:
+    def append(self, record: Record) -> None:
         """Add one record, whole: a single write, flushed to disk."""
-        line = json.dumps(record, allow_nan=False) + "\n"
+        line = json.dumps(record.to_json(), allow_nan=False) + "\n"
         with self._runs.open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """All records, the last one of each key, in the order of their keys' first appearance."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, Record] = {}
         for number, line in enumerate(self._lines(), 1):
             where = f"{self._runs}: line {number}"
-            try:
-                record = json.loads(line, parse_constant=_no_constant)
-            except ValueError as error:
-                raise InputError(f"{where}: is not valid JSON: {error}") from None
-            if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-                raise InputError(f"{where}: schema: is not {SCHEMA}")
-            _require(record, RECORD_KEYS, where)
-            found[record["key"]] = record
+            record = model_from_json(Record, parse_json(line, where), where)
+            found[record.key] = record
         return list(found.values())
+
+    def other_code(self, tasks: Sequence[Task]) -> dict[str, Record]:
+        """By key of each task that has no result yet: the result of the same run by other code, if there is one."""
+        final = [record for record in self.records() if record.final]
+        done = {record.key for record in final}
+        by_question = {record.question: record for record in final}
+        return {
+            task.key: by_question[task.question]
+            for task in tasks
+            if task.key not in done and task.question in by_question
+        }
 
     def instance(self, name: str) -> Instance:
         """An instance of this folder's runs, by name."""
-        path = self._instances / f"{name}.json"
-        return instance_from_json(read_json(path), str(path))
+        return read_instance(self._instances / f"{name}.json")
 
     def _lines(self) -> list[str]:
         if not self._runs.exists():
             return []
-        try:
-            text = self._runs.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise InputError(f"{self._runs}: is not UTF-8 text") from None
         # What follows the last newline was cut short.
-        return text.split("\n")[:-1]
+        return read_text(self._runs).split("\n")[:-1]
 
     def _drop_torn_line(self) -> None:
         if self._runs.exists():
             whole = "".join(line + "\n" for line in self._lines())
             if len(whole.encode()) != self._runs.stat().st_size:
                 write_text(self._runs, whole)
-
-
-def _require(content: Any, keys: Sequence[str], where: str) -> None:
-    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
-    if missing:
-        raise InputError(f"{where}: {missing[0]}: is missing")
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number")

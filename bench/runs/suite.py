@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
 from bench.records.record import Task
 from bench.runs.known_hashes import check_hash
 from instances.errors import InputError
-from instances.files import first_problem, read_instance, refuse_no_numbers
+from instances.files import FileModel, model_from_json, read_instance, read_text
 from instances.generator.family import generate
-from instances.instance import Instance
+from instances.instance import Instance, Positive
 from instances.objective import Reference, parse_objective
 from instances.rates import Rates
 from solvers.core.interface import Budget
 from solvers.core.registry import make_solver
+from solvers.core.sources import solver_digest
 from solvers.placements.uniform import reference_of
 
-Scalar = str | int | float | bool
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+def _scalar(value: Any) -> str:
+    """An option as the command line writes it."""
+    if not isinstance(value, str | int | float):
+        raise ValueError("must be a text, a number, true or false")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+Scalar = Annotated[str, BeforeValidator(_scalar)]
+Choices = Annotated[tuple[Scalar, ...], BeforeValidator(_listed), Field(min_length=1)]
+"""One value or a list of values that are combined with those of other options."""
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 SHIPPED = Path(str(files("instances"))) / "suites"
 """Where the suites lie that come with the package, and their instance files."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Limits(_Strict):
+class Limits(FileModel):
     """A budget; what a solver's own entry leaves out is taken from the suite's `[budget]`."""
 
     seconds: Positive | None = None
@@ -46,38 +56,38 @@ class Limits(_Strict):
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
 
 
-class InstancesEntry(_Strict):
+class InstancesEntry(FileModel):
     """Either a family with sizes and seeds, or instance files relative to the suite's own folder."""
 
     family: str | None = None
-    gpus: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] | None = None
-    seeds: Seeds = [0]
-    options: dict[str, Scalar | list[Scalar]] = {}
-    files: Annotated[list[str], Field(min_length=1)] | None = None
-    objectives: Annotated[list[str], Field(min_length=1)] | None = None
+    gpus: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] | None = None
+    seeds: Seeds = (0,)
+    options: dict[str, Choices] = Field(default_factory=dict)
+    files: Texts | None = None
+    objectives: Texts | None = None
 
 
 class SolverEntry(Limits):
     """A solver with its options; a random one is run once for each seed."""
 
     name: str
-    options: dict[str, Scalar] = {}
+    options: dict[str, Scalar] = Field(default_factory=dict)
     seeds: Seeds | None = None
     max_gpus: Annotated[int, Field(ge=1)] | None = None
     min_gpus: Annotated[int, Field(ge=1)] | None = None
-    objectives: Annotated[list[str], Field(min_length=1)] | None = None
+    objectives: Texts | None = None
 
 
-class Suite(_Strict):
+class Suite(FileModel):
     """The file. `seeds` are the seeds of the random solvers (ten or more for a statement about them)."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     summary: str
-    objectives: Annotated[list[str], Field(min_length=1)] = ["time"]
-    seeds: Seeds = [0]
+    objectives: Texts = ("time",)
+    seeds: Seeds = (0,)
     budget: Limits = Limits()
-    instances: Annotated[list[InstancesEntry], Field(min_length=1)]
-    solvers: Annotated[list[SolverEntry], Field(min_length=1)]
+    instances: Annotated[tuple[InstancesEntry, ...], Field(min_length=1)]
+    solvers: Annotated[tuple[SolverEntry, ...], Field(min_length=1)]
 
 
 def shipped() -> dict[str, Suite]:
@@ -93,13 +103,7 @@ def read_suite(name_or_path: str) -> tuple[Suite, Path]:
     """A shipped suite by name, or one in a TOML file; and the folder that its files are relative to."""
     path = Path(name_or_path)
     if path.suffix == ".toml":
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: is not UTF-8 text") from None
-        return _parse(text, str(path)), path.parent
+        return _parse(read_text(path), str(path)), path.parent
     known = shipped()
     if name_or_path not in known:
         raise InputError(f"suite {name_or_path!r}: is no .toml file and none of {', '.join(known)}")
@@ -146,26 +150,29 @@ def instances_of(entry: InstancesEntry, folder: Path, source: str) -> Iterator[I
         if entry.gpus or entry.options or "seeds" in entry.model_fields_set:
             raise InputError(f"{source}: instances: gpus, seeds and options go with family, not with files")
         for pattern in entry.files:
-            try:
-                matches = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
-            except ValueError as error:
-                raise InputError(f"{source}: instances: files: {pattern!r} is no pattern: {error}") from None
-            if not matches:
-                raise InputError(f"{source}: instances: files: nothing matches {pattern!r} in {folder}")
-            yield from (read_instance(path) for path in matches)
+            yield from (read_instance(path) for path in _matching(pattern, folder, f"{source}: instances: files"))
         return
     assert entry.family is not None
     if not entry.gpus:
         raise InputError(f"{source}: instances: family {entry.family} needs gpus, a list of sizes")
-    for key, values in entry.options.items():
-        if values == []:
-            raise InputError(f"{source}: instances: options.{key}: is an empty list")
-    axes = [[(key, _text(value)) for value in _listed(values)] for key, values in entry.options.items()]
-    for options in product(*axes):
+    for values in product(*entry.options.values()):
         for gpus, seed in product(entry.gpus, entry.seeds):
             with _named(f"{source}: instances"):
-                instance = generate(entry.family, gpus, seed, dict(options))
+                instance = generate(entry.family, gpus, seed, dict(zip(entry.options, values, strict=True)))
             yield instance
+
+
+def _matching(pattern: str, folder: Path, where: str) -> list[Path]:
+    """The files that a pattern of a suite means."""
+    if Path(pattern).is_absolute():
+        return [Path(pattern)]
+    try:
+        matches = sorted(folder.glob(pattern))
+    except ValueError as error:
+        raise InputError(f"{where}: {pattern!r} is no pattern: {error}") from None
+    if not matches:
+        raise InputError(f"{where}: nothing matches {pattern!r} in {folder}")
+    return matches
 
 
 def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: str) -> Iterator[Task]:
@@ -173,11 +180,11 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
     for solver in suite.solvers:
         if not (solver.min_gpus or 0) <= instance.gpus <= (solver.max_gpus or instance.gpus):
             continue
-        options = {key: _text(value) for key, value in solver.options.items()}
         with _named(f"{source}: solvers"):
-            made = make_solver(solver.name, options)
+            made = make_solver(solver.name, solver.options)
+        code = solver_digest(solver.name)
         limits = _merged(suite.budget, solver)
-        seeds = solver.seeds or suite.seeds if made.random else [0]
+        seeds = solver.seeds or suite.seeds if made.random else (0,)
         for text in solver.objectives or entry.objectives or suite.objectives:
             with _named(f"{source}: objectives"):
                 objective = parse_objective(text)
@@ -189,31 +196,17 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
                 Rates.of(instance, objective.goal(reference).figure)
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
-                yield Task(instance, solver.name, options, objective, reference, budget)
+                yield Task(instance, solver.name, solver.options, objective, reference, budget, code)
 
 
 def _merged(base: Limits, own: Limits) -> Limits:
-    return Limits(
-        seconds=base.seconds if own.seconds is None else own.seconds,
-        evaluations=base.evaluations if own.evaluations is None else own.evaluations,
-        threads=base.threads if own.threads is None else own.threads,
-    )
-
-
-def _listed(value: Scalar | list[Scalar]) -> list[Scalar]:
-    return value if isinstance(value, list) else [value]
-
-
-def _text(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    given = {name: value for name in Limits.model_fields if (value := getattr(own, name)) is not None}
+    return base.model_copy(update=given)
 
 
 def _parse(text: str, source: str) -> Suite:
     try:
-        data: Mapping[str, Any] = tomllib.loads(text)
-        refuse_no_numbers(data, source)
-        return Suite.model_validate_json(json.dumps(data, default=str))
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: is not valid TOML: {error}") from None
-    except ValidationError as error:
-        raise InputError(f"{source}: {first_problem(error)}") from None
+    return model_from_json(Suite, data, source)

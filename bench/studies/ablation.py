@@ -1,15 +1,25 @@
-"""What each part of `memetic` is worth: the variants, the problems, and the runs of a comparison at equal budgets."""
+"""What each part of `memetic` is worth: variants without it, run at equal budgets, and the table of what they lose."""
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from math import exp, inf, log, nan
+from pathlib import Path
+from statistics import fmean
 
+import pandas as pd
+from scipy.stats import false_discovery_control, mannwhitneyu
+
+from bench.reporting.formatting import markdown, percent
 from bench.runs.judge import judge
 from bench.runs.suite import entries_of, read_suite
 from instances.errors import InputError
+from instances.files import read_text, write_text
 from instances.instance import Instance
 from instances.objective import Objective, parse_objective
 from solvers.core.interface import Budget, Monitor, Problem
@@ -158,3 +168,127 @@ def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
         evaluations=outcome.evaluations,
         seconds=round(seconds, 3),
     )
+
+
+FILE = Path(__file__).parents[2] / "results" / "ablation.csv"
+COLUMNS = tuple(field.name for field in fields(Run))
+
+
+def read_runs(path: Path) -> list[Run]:
+    """The runs of a file, none if there is no file; a line that was cut short is left out."""
+    if not path.exists():
+        return []
+    text = read_text(path)
+    texts = {field.name: str for field in fields(Run) if field.type == "str"}
+    table = pd.read_csv(io.StringIO(text[: text.rfind("\n") + 1]), dtype=texts, float_precision="round_trip")
+    if tuple(table.columns) != COLUMNS:
+        raise InputError(f"{path}: header: is not {','.join(COLUMNS)}")
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [Run(**{str(name): value for name, value in row.items()}) for row in rows]
+
+
+def append_run(path: Path, run: Run) -> None:
+    """Add a whole line at once."""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        file.write(_table([run]).to_csv(index=False, header=False))
+
+
+def write_runs(path: Path, runs: Iterable[Run]) -> None:
+    """The header and these runs, in place of what was there."""
+    write_text(path, _table(runs).to_csv(index=False))
+
+
+def _table(runs: Iterable[Run]) -> pd.DataFrame:
+    return pd.DataFrame([asdict(run) for run in runs], columns=COLUMNS, dtype=object)
+
+
+HEADER = ("option", "off is", "mean loss", "largest loss", "worse", "better", "without a plan")
+SIGNIFICANCE = 0.05
+Values = Mapping[tuple[str, str], Sequence[float]]
+"""By instance and objective: the value of every seed, infinite where no plan was found."""
+Test = tuple[str, tuple[str, str]]
+"""A variant on one instance and objective."""
+
+
+def ablation_table(path: Path) -> str:
+    """A row per variant, in the order of `VARIANTS`, and a line on how it was measured."""
+    runs = read_runs(path)
+    if not runs:
+        return "Not measured yet; `make ablation` does."
+    values = values_by_variant(runs)
+    full = values.pop(FULL, {})
+    tests = {
+        (variant, problem): difference(values[variant][problem], full[problem])
+        for variant in VARIANTS
+        if variant in values
+        for problem in full
+        if problem in values[variant]
+    }
+    verdicts = significant(tests)
+    rows = [_row(variant, values[variant], full, verdicts) for variant in VARIANTS if variant in values]
+    table = markdown(HEADER, rows, [name not in ("option", "off is") for name in HEADER])
+    seeds = len({run.seed for run in runs})
+    budgets = ", ".join(sorted({run.budget for run in runs}))
+    note = (
+        f"{len(full)} instances, {seeds} seeds, {budgets} a run, one thread. Loss: geometric mean over the seeds "
+        "against the whole algorithm's, its mean and largest over the instances; *worse* and *better* count instances "
+        f"by two-sided Mann-Whitney tests at a false discovery rate of {SIGNIFICANCE:g} in this table."
+    )
+    return f"{table}\n\n{note}"
+
+
+def values_by_variant(runs: Sequence[Run]) -> dict[str, dict[tuple[str, str], list[float]]]:
+    """The values of each variant on each problem."""
+    found: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        found[run.variant][run.instance, run.objective].append(inf if run.value is None else run.value)
+    return {variant: dict(problems) for variant, problems in found.items()}
+
+
+def loss(values: Sequence[float], full: Sequence[float]) -> float:
+    """How much larger the geometric mean is, over the runs that found a plan; nan where there is none.
+
+    Not the median: where seeds end in one of two basins, it shows nothing or all of the distance between them.
+    """
+    ours, theirs = ([log(value) for value in each if value < inf] for each in (values, full))
+    return exp(fmean(ours) - fmean(theirs)) - 1 if ours and theirs else nan
+
+
+def difference(values: Sequence[float], full: Sequence[float]) -> tuple[float, int]:
+    """The chance of a difference as large where there is none, and 1 if the values are worse (larger), else -1.
+
+    The seeds do not pair the runs: after the first difference they draw other numbers. Values are compared to
+    nine digits, so that mirrored plans, equal but for rounding, count as ties.
+    """
+    ours, theirs = ([float(f"{value:.9g}") for value in each] for each in (values, full))
+    if len({*ours, *theirs}) == 1:
+        return 1.0, 1
+    test = mannwhitneyu(ours, theirs, alternative="two-sided")
+    return float(test.pvalue), 1 if test.statistic > len(ours) * len(theirs) / 2 else -1
+
+
+def significant(tests: Mapping[Test, tuple[float, int]]) -> dict[Test, int]:
+    """1 or -1 for each test that holds beside all the others, 0 for the rest (Benjamini and Hochberg 1995)."""
+    if not tests:
+        return {}
+    chances = false_discovery_control([chance for chance, _ in tests.values()])
+    return {
+        test: sign if chance < SIGNIFICANCE else 0
+        for (test, (_, sign)), chance in zip(tests.items(), chances, strict=True)
+    }
+
+
+def _row(variant: str, values: Values, full: Values, tests: Mapping[Test, int]) -> list[str]:
+    both = [problem for problem in full if problem in values]
+    losses = [each for problem in both if (each := loss(values[problem], full[problem])) == each]
+    verdicts = [tests[variant, problem] for problem in both]
+    failed = sum(value == inf for problem in both for value in values[problem])
+    return [
+        f"`{variant}`",
+        VARIANTS[variant],
+        percent(fmean(losses), signed=True) if losses else percent(None),
+        percent(max(losses), signed=True) if losses else percent(None),
+        str(verdicts.count(1)),
+        str(verdicts.count(-1)),
+        str(failed),
+    ]

@@ -1,17 +1,26 @@
-"""What makes one problem hard: what a good plan looks like on it, and what the usual plans cost more."""
+"""What makes a problem hard: what a good plan looks like on it, and what the usual plans cost more.
+
+The command `describe` says it of an instance or a suite, the README of all suites.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bench.records.best_known import best_known, key_of
+from bench.records.best_known import best_known, problem_key
+from bench.reporting.formatting import NOTHING, markdown, percent, significant
 from bench.reporting.metrics import optimality_gap
+from bench.runs.suite import entries_of, read_suite
 from instances.errors import InputError
-from instances.files import plan_from_json
+from instances.files import plan_of, read_instance
 from instances.instance import Instance, Network
-from instances.objective import Objective
+from instances.objective import Objective, parse_objective
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.tables import Tables
@@ -22,6 +31,32 @@ from solvers.placements.uniform import reference_of
 
 SEARCH = Budget(evaluations=300_000, seed=0)
 """For `memetic` where no best known value is committed: a second or two."""
+
+
+MEASURES = (
+    "left out",
+    "compute spread",
+    "bandwidth spread",
+    "memory slack",
+    "comm/comp",
+    "megatron gap",
+    "contiguous gap",
+)
+DESCRIBED = ("instance", "GPUs", "objective", "best plan", "from", "grids", *MEASURES)
+SUITES = ("suite", "family", "problems", "GPUs", "proven", "1/4 left out", "pipelines > 1", *MEASURES)
+"""Columns of `describe`, and of the table of all suites."""
+TEXT = ("instance", "objective", "best plan", "from", "suite", "family")
+"""Columns that are no numbers."""
+QUARTER = 0.25
+NOTES = (
+    f"best plan: pipelines x stages; `optimum` is proven, `best known` committed, `search` memetic with "
+    f"{SEARCH.evaluations:,} evaluations and seed {SEARCH.seed}.",
+    "left out: share of the GPUs that the best plan does not use. grids: legal shapes of a plan.",
+    "spread: fastest over slowest GPU (seconds a block) and link. memory slack: share of the pool's memory that "
+    "one pipeline with the whole model leaves free.",
+    "comm/comp: what free links would save of the best plan's iteration, over what would be left of it.",
+    "gap: (value - best) / best; n/a where that solver has no plan.",
+)
 
 
 @dataclass(frozen=True)
@@ -69,9 +104,9 @@ def hardness_of(instance: Instance, objective: Objective) -> Hardness:
     reference = reference_of(instance) if objective.needs_reference else None
     problem = Problem(instance, objective.goal(reference))
     usual = {name: make_solver(name).solve(problem, Budget(), Monitor()).plan for name in ("megatron", "contiguous")}
-    entry = best_known().get(key_of(instance.content_hash, str(objective), reference))
+    entry = best_known().get(problem_key(instance.content_hash, str(objective), reference))
     if entry is not None:
-        plan: Plan | None = plan_from_json(entry.plan, instance, f"best known value of {instance.name}")
+        plan: Plan | None = plan_of(entry.plan, instance, f"best known value of {instance.name}")
         known = "optimum" if entry.proven else "best known"
     else:
         plan, known = _searched(problem, [found for found in usual.values() if found]), "search"
@@ -133,3 +168,100 @@ def _communication(instance: Instance, plan: Plan) -> float:
     free = Network(latency=((0.0,) * size,) * size, bandwidth=((1e30,) * size,) * size)
     computing = evaluate(instance.model_copy(update={"network": free}), plan).time_s
     return (evaluate(instance, plan).time_s - computing) / computing
+
+
+def described(name: str, objectives: Sequence[str]) -> Iterator[Hardness]:
+    """One row for each instance and objective of a file (`*.json`) or suite; fronts are left out of a suite's."""
+    if Path(name).suffix == ".json":
+        instance = read_instance(name)
+        yield from (hardness_of(instance, parse_objective(text)) for text in objectives or ["time"])
+        return
+    suite, folder = read_suite(name)
+    for entry, instance in entries_of(suite, folder, name):
+        for text in objectives or entry.objectives or suite.objectives:
+            objective = parse_objective(text)
+            if objective.kind != "front":
+                yield hardness_of(instance, objective)
+
+
+def counts(rows: Sequence[Hardness]) -> dict[str, int]:
+    """How many problems there are, and how many have a best plan of which kind."""
+    found = [row for row in rows if row.left_out is not None]
+    return {
+        "problems": len(rows),
+        "with_a_plan": len(found),
+        "proven": sum(row.known == "optimum" for row in rows),
+        "quarter_left_out": sum(row.left_out is not None and row.left_out >= QUARTER for row in found),
+        "several_pipelines": sum(row.pipelines is not None and row.pipelines > 1 for row in found),
+        "single_gpu": sum(row.pipelines == row.stages == 1 for row in found),
+    }
+
+
+def description(rows: Sequence[Hardness]) -> str:
+    """The table of `describe`, what its rows have in common, and how to read it."""
+    found = counts(rows)
+    cells = [
+        [
+            row.instance,
+            str(row.gpus),
+            row.objective,
+            f"{row.pipelines} x {row.stages}" if row.known else NOTHING,
+            row.known or NOTHING,
+            str(row.grids),
+            *_measures(asdict(row)),
+        ]
+        for row in rows
+    ]
+    return "\n".join(
+        [
+            markdown(DESCRIBED, cells, [name not in TEXT for name in DESCRIBED]),
+            "",
+            f"Of {found['problems']} problems {found['with_a_plan']} have a plan, {found['proven']} a proven optimum; "
+            f"the best plan leaves a quarter of the GPUs out in {found['quarter_left_out']}, has several pipelines in "
+            f"{found['several_pipelines']} and is a single GPU in {found['single_gpu']}.",
+            "",
+            *NOTES,
+        ]
+    )
+
+
+def hardness_csv(rows: Iterable[tuple[str, Hardness]]) -> str:
+    """The file `results/hardness.csv`: a line for each suite's problem; None is an empty cell."""
+    columns = ["suite", *(field.name for field in fields(Hardness))]
+    table = pd.DataFrame([{"suite": suite, **asdict(row)} for suite, row in rows], columns=columns, dtype=object)
+    return table.to_csv(index=False)
+
+
+def suites_table(file: Path) -> str:
+    """`results/hardness.csv` in brief: a row per suite and family, counts and medians."""
+    table = pd.read_csv(file)
+    table["family"] = table["instance"].str.partition("-")[0]
+    rows = []
+    for (suite, family), group in table.groupby(["suite", "family"], sort=False):
+        smallest, largest = group["gpus"].min(), group["gpus"].max()
+        rows.append(
+            [
+                str(suite),
+                str(family),
+                str(len(group)),
+                str(smallest) if smallest == largest else f"{smallest}-{largest:,}",
+                str((group["known"] == "optimum").sum()),
+                str((group["left_out"] >= QUARTER).sum()),
+                str((group["pipelines"] > 1).sum()),
+                *_measures(group.median(numeric_only=True)),
+            ]
+        )
+    return markdown(SUITES, rows, [name not in TEXT for name in SUITES])
+
+
+def _measures(row: Mapping[str, Any] | pd.Series[float]) -> list[str]:
+    """The cells of `MEASURES`."""
+    return [
+        percent(row["left_out"]),
+        significant(row["compute_spread"], 3),
+        significant(row["bandwidth_spread"], 3),
+        percent(row["memory_slack"]),
+        significant(row["communication"], 3),
+        percent(row["megatron_gap"]),
+        percent(row["contiguous_gap"]),
+    ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from bench.records.record import Record
 from bench.reporting.formatting import markdown, significant
 from bench.runs.store import Store
-from solvers.core.interface import Proof
+from solvers.core.interface import Proof, Status
 from solvers.core.registry import solver_types
 
 HEADER = ("pools", "GPUs", "solver", "threads", "proven", "median [s]", "slowest [s]", "limit [s]")
@@ -28,21 +28,21 @@ def proofs_table(folder: Path) -> str:
     return proofs_text(Store(folder).records())
 
 
-def proofs_text(records: Sequence[Mapping[str, Any]]) -> str:
+def proofs_text(records: Sequence[Record]) -> str:
     """A row per kind of pool, size and exact method, seconds by the clock; and the machine they were measured on.
 
     A run without a proof counts as its whole time, so a median is that of all runs.
     """
-    records = [record for record in records if _proves(record["solver"])]
+    records = [record for record in records if solver_types()[record.solver].proves is not Proof.NOTHING]
     table = pd.DataFrame(
         {
-            "pools": KINDS[record["instance"].rsplit("-", 2)[0]],
-            "gpus": record["gpus"],
-            "solver": record["solver"],
-            "threads": record["threads"],
-            "limit": record["time_limit_s"],
-            "proven": record["status"] == "optimal",
-            "wall_s": record["wall_s"],
+            "pools": KINDS[record.instance.rsplit("-", 2)[0]],
+            "gpus": record.gpus,
+            "solver": record.solver,
+            "threads": record.threads,
+            "limit": record.time_limit_s,
+            "proven": record.status is Status.OPTIMAL,
+            "wall_s": record.wall_s,
         }
         for record in records
     )
@@ -67,17 +67,13 @@ def _row(group: pd.DataFrame) -> list[str]:
     ]
 
 
-def _proves(solver: str) -> bool:
-    return solver_types()[solver].proves is not Proof.NOTHING
-
-
-def _machines(records: Sequence[Mapping[str, Any]]) -> str:
+def _machines(records: Sequence[Record]) -> str:
     """Where the runs were made, once for each machine and set of versions."""
     found: dict[str, None] = {}
     for record in records:
-        machine, versions = record["machine"], record["versions"]
+        machine, versions = record.machine, record.versions
         found[
-            f"Measured on {machine['processor']} ({machine['cores']} cores, {machine['memory_gib']} GiB), "
+            f"Measured on {machine.processor} ({machine.cores} cores, {machine.memory_gib} GiB), "
             f"Python {versions['python']}, OR-Tools {versions['ortools']}, PuLP {versions['pulp']} with "
             f"HiGHS {versions['highspy']}, runs one at a time."
         ] = None

@@ -1,12 +1,16 @@
 """The referee: what a feasible plan costs, in plain loops. Every published number comes from here.
 
 The fill-drain schedule is a flow shop of identical jobs, once forward and once backward, so its makespan
-has the closed form used below; the gradient exchange is DT-FM's (Yuan et al. 2022, section 3).
+has the closed form used below (docs/model.md, Iteration time); the gradient exchange is DT-FM's (Yuan et al.
+2022, section 3). GPUs of a group are interchangeable: transfers that differ in their ends alone are counted,
+not listed, so that thousands of pipelines cost no more than the groups that they use.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
 
@@ -30,19 +34,54 @@ class GpuShare:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What one micro-batch takes at `stage` (x_s, y_s) or, with `link`, on the links to and from the next stage
+    (c_s, d_s without latency)."""
+
+    stage: int
+    link: bool
+    forward_s: float
+    backward_s: float
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One pipeline of a plan: its steps in order, compute and links by turns.
+
+    `fill_s` is one micro-batch through it and back, latencies included; `steady_s` is (M - 1) times its slowest
+    steps, forward and backward.
+    """
+
+    number: int
+    steps: tuple[Step, ...]
+    fill_s: float
+    steady_s: float
+    slowest_forward: Step
+    slowest_backward: Step
+
+    @property
+    def seconds(self) -> float:
+        """T_r."""
+        return self.fill_s + self.steady_s
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """A feasible plan's iteration. fill_s + steady_s = pipeline_s; pipeline_s + sync_s = time_s."""
 
     time_s: float
     energy_j: float
-    fill_s: float  # one micro-batch through the slowest pipeline
-    steady_s: float  # (M - 1) times the slowest forward and backward steps of that pipeline
+    fill_s: float  # of the slowest pipeline
+    steady_s: float  # of the slowest pipeline
     pipeline_s: float
     sync_s: float
     network_energy_j: float
     tokens_per_s: float
     micro_batch_count: int
     gpus: tuple[GpuShare, ...]
+    pipelines: tuple[Pipeline, ...]  # R, in the plan's order
+    exchange_s: tuple[float, ...]  # D_s of each stage; zeros where R = 1
+    gradient_bytes: tuple[float, ...]  # G_s of each stage
     carbon_g: float | None  # None where a site has no figure
     cost_usd: float | None
 
@@ -53,53 +92,69 @@ class Evaluation:
             raise ValueError(f"the instance's sites give no {figure}")
         return value
 
+    @property
+    def slowest(self) -> Pipeline:
+        """The pipeline that ends last, the first of equals."""
+        return max(self.pipelines, key=lambda pipeline: pipeline.seconds)
+
+    @property
+    def slowest_exchange(self) -> int | None:
+        """The stage whose gradient exchange takes longest; None if there is nothing to exchange."""
+        return self.exchange_s.index(self.sync_s) if self.sync_s > 0 else None
+
 
 def evaluate(instance: Instance, plan: Plan) -> Evaluation:
     """Cost of a feasible plan. ValueError, with the first reason, if it is infeasible."""
     reasons = violations(instance, plan)
     if reasons:
         raise ValueError(reasons[0])
+    return evaluate_feasible(instance, plan)
+
+
+def evaluate_feasible(instance: Instance, plan: Plan) -> Evaluation:
+    """Cost of a plan that has no `violations`; meaningless for any other."""
     training = instance.training
     count = training.global_batch // (plan.replicas * plan.micro_batch)
-    fill, steady = max((_pipeline(instance, plan, row, count) for row in plan.groups), key=sum)
-    sync = max(_exchange(instance, plan, stage) for stage in range(plan.stages))
-    time = (fill + steady) + sync
+    pipelines = _pipelines(instance, plan, count)
+    gradients = gradient_bytes(instance, plan)
+    exchange = tuple(_exchange(instance, plan, stage, gradient) for stage, gradient in enumerate(gradients))
+    slowest = max(pipelines, key=lambda pipeline: pipeline.seconds)
+    sync = max(exchange)
+    time = slowest.seconds + sync
 
-    slots = [(gpu, stage) for row in plan.pipelines for stage, gpu in enumerate(row)]
-    busy = [count * sum(compute_seconds(instance, plan, gpu.group, stage)) for gpu, stage in slots]
-    moved = _bytes_moved(instance, plan)
+    # Stages and links take turns in a pipeline's steps.
+    steps = [step for pipeline in pipelines for step in pipeline.steps[::2]]
+    busy = [count * (step.forward_s + step.backward_s) for step in steps]
+    gpus = [gpu for row in plan.pipelines for gpu in row]
+    moved = _bytes_moved(instance, plan, gradients)
     rates = Rates.of(instance, "energy")
-    gpu_energy = _gpu_energy(rates, slots, busy, time)
+    gpu_energy = _gpu_energy(rates, gpus, busy, time)
     network_energy = _network_energy(rates, moved)
     carbon, cost = (
-        fsum(_gpu_energy(other, slots, busy, time)) + _network_energy(other, moved) if other else None
+        fsum(_gpu_energy(other, gpus, busy, time)) + _network_energy(other, moved) if other else None
         for other in (
             Rates.of(instance, "carbon") if has_figure(instance, "carbon") else None,
             Rates.of(instance, "cost") if has_figure(instance, "cost") else None,
         )
     )
-    shares = tuple(
-        GpuShare(
-            gpu=gpu,
-            busy_s=seconds,
-            idle_s=time - seconds,
-            energy_j=energy,
-            memory=slot_bytes(instance, plan, stage),
-            memory_capacity=instance.groups[gpu.group].memory,
-        )
-        for (gpu, stage), seconds, energy in zip(slots, busy, gpu_energy, strict=True)
-    )
+    memory = slot_bytes(instance, plan)
     return Evaluation(
         time_s=time,
         energy_j=fsum(gpu_energy) + network_energy,
-        fill_s=fill,
-        steady_s=steady,
-        pipeline_s=fill + steady,
+        fill_s=slowest.fill_s,
+        steady_s=slowest.steady_s,
+        pipeline_s=slowest.seconds,
         sync_s=sync,
         network_energy_j=network_energy,
         tokens_per_s=training.global_batch * instance.model.sequence / time,
         micro_batch_count=count,
-        gpus=shares,
+        gpus=tuple(
+            GpuShare(gpu, seconds, time - seconds, energy, memory[step.stage], instance.groups[gpu.group].memory)
+            for gpu, step, seconds, energy in zip(gpus, steps, busy, gpu_energy, strict=True)
+        ),
+        pipelines=pipelines,
+        exchange_s=exchange,
+        gradient_bytes=gradients,
         carbon_g=carbon,
         cost_usd=cost,
     )
@@ -133,63 +188,97 @@ def stage_seconds(work: Workload, group: Group, micro_batch: int, layers: int, l
     return forward, backward
 
 
-def _pipeline(instance: Instance, plan: Plan, row: tuple[int, ...], count: int) -> tuple[float, float]:
-    """Seconds to fill one pipeline and to go on in its steady state, forward and backward together."""
-    latency, bandwidth = instance.network.latency, instance.network.bandwidth
-    message = Workload.of(instance.model, instance.training).message_bytes * plan.micro_batch
-    compute = [compute_seconds(instance, plan, group, stage) for stage, group in enumerate(row)]
-    links = list(itertools.pairwise(row))
-    forward_steps = [x for x, _ in compute] + [message / bandwidth[k][j] for k, j in links]
-    backward_steps = [y for _, y in compute] + [message / bandwidth[j][k] for k, j in links]
-    delays = [latency[k][j] + latency[j][k] for k, j in links]
-    fill = fsum(forward_steps + backward_steps + delays)
-    return fill, (count - 1) * (max(forward_steps) + max(backward_steps))
-
-
-def gradient_bytes(instance: Instance, plan: Plan, stage: int) -> float:
-    """Bytes of the gradient of one stage (G_s)."""
+def gradient_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:
+    """Bytes of the gradient of each stage (G_s)."""
     work = Workload.of(instance.model, instance.training)
-    parameters = work.stage_parameters(plan.layers[stage], first=stage == 0, last=stage == plan.stages - 1)
-    return instance.training.gradient_bytes * parameters
+    last = plan.stages - 1
+    return tuple(
+        instance.training.gradient_bytes * work.stage_parameters(count, first=stage == 0, last=stage == last)
+        for stage, count in enumerate(plan.layers)
+    )
 
 
-def _exchange(instance: Instance, plan: Plan, stage: int) -> float:
+def _pipelines(instance: Instance, plan: Plan, count: int) -> tuple[Pipeline, ...]:
+    """All pipelines; those of the same groups have the same steps."""
+    terms = {row: _pipeline_terms(instance, plan, row, count) for row in dict.fromkeys(plan.groups)}
+    return tuple(Pipeline(number, *terms[row]) for number, row in enumerate(plan.groups))
+
+
+def _pipeline_terms(
+    instance: Instance, plan: Plan, row: tuple[int, ...], count: int
+) -> tuple[tuple[Step, ...], float, float, Step, Step]:
+    """Steps, seconds to fill and in steady state, slowest steps forward and backward."""
+    latency, bandwidth = instance.network.latency, instance.network.bandwidth
+    work = Workload.of(instance.model, instance.training)
+    message = work.message_bytes * plan.micro_batch
+    steps: list[Step] = []
+    delays: list[float] = []
+    last = len(row) - 1
+    for stage, k in enumerate(row):
+        seconds = stage_seconds(work, instance.groups[k], plan.micro_batch, plan.layers[stage], last=stage == last)
+        steps.append(Step(stage, False, *seconds))
+        if stage < last:
+            j = row[stage + 1]
+            steps.append(Step(stage, True, message / bandwidth[k][j], message / bandwidth[j][k]))
+            delays.append(latency[k][j] + latency[j][k])
+    forward = max(steps, key=lambda step: step.forward_s)
+    backward = max(steps, key=lambda step: step.backward_s)
+    fill = fsum([*(step.forward_s for step in steps), *(step.backward_s for step in steps), *delays])
+    return tuple(steps), fill, (count - 1) * (forward.forward_s + backward.backward_s), forward, backward
+
+
+def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> float:
     """Seconds to average the gradient of one stage over its holders, in two rounds (D_s)."""
     if plan.replicas == 1:
         return 0.0
     latency, bandwidth = instance.network.latency, instance.network.bandwidth
-    share = gradient_bytes(instance, plan, stage) / plan.replicas
-    holders = [row[stage] for row in plan.groups]
+    share = gradient / plan.replicas
+    holders = Counter(row[stage] for row in plan.groups)
     slowest = 0.0
-    for r, k in enumerate(holders):
-        others = [j for other, j in enumerate(holders) if other != r]
-        out = fsum(latency[k][j] + share / bandwidth[k][j] for j in others)
-        into = fsum(latency[j][k] + share / bandwidth[j][k] for j in others)
+    for k in holders:
+        others = [(j, number - (j == k)) for j, number in holders.items()]
+        out = fsum(_repeated((latency[k][j] + share / bandwidth[k][j], number) for j, number in others if number))
+        into = fsum(_repeated((latency[j][k] + share / bandwidth[j][k], number) for j, number in others if number))
         slowest = max(slowest, out, into)
     return 2 * slowest
 
 
-def _bytes_moved(instance: Instance, plan: Plan) -> list[tuple[int, int, float]]:
-    """All transfers of an iteration: sending group, receiving group, bytes."""
+def _bytes_moved(
+    instance: Instance, plan: Plan, gradients: tuple[float, ...]
+) -> list[tuple[tuple[int, int, float], int]]:
+    """All transfers of an iteration that take energy: sending group, receiving group, bytes; and how many of each."""
+    if instance.network.energy_per_byte is None:
+        return []
     work = Workload.of(instance.model, instance.training)
     activations = instance.training.global_batch // plan.replicas * work.message_bytes  # M * mb * A
-    moved: list[tuple[int, int, float]] = []
+    moved: Counter[tuple[int, int, float]] = Counter()
     for row in plan.groups:
         for k, j in itertools.pairwise(row):
-            moved += [(k, j, activations), (j, k, activations)]
-    for stage in range(plan.stages):
-        share = 2 * gradient_bytes(instance, plan, stage) / plan.replicas
-        holders = [row[stage] for row in plan.groups]
-        moved += [(k, j, share) for r, k in enumerate(holders) for s, j in enumerate(holders) if r != s]
-    return moved
+            moved[k, j, activations] += 1
+            moved[j, k, activations] += 1
+    for stage, gradient in enumerate(gradients):
+        share = 2 * gradient / plan.replicas
+        holders = Counter(row[stage] for row in plan.groups)
+        for (k, senders), (j, receivers) in itertools.product(holders.items(), repeat=2):
+            moved[k, j, share] += senders * (receivers - (k == j))
+    return list(moved.items())
 
 
-def _gpu_energy(rates: Rates, slots: list[tuple[Gpu, int]], busy: list[float], time: float) -> list[float]:
+def _gpu_energy(rates: Rates, gpus: list[Gpu], busy: list[float], time: float) -> list[float]:
     return [
         rates.active[gpu.group] * seconds + rates.idle[gpu.group] * (time - seconds)
-        for (gpu, _), seconds in zip(slots, busy, strict=True)
+        for gpu, seconds in zip(gpus, busy, strict=True)
     ]
 
 
-def _network_energy(rates: Rates, moved: list[tuple[int, int, float]]) -> float:
-    return fsum(rates.per_byte[k][j] * size for k, j, size in moved)
+def _network_energy(rates: Rates, moved: list[tuple[tuple[int, int, float], int]]) -> float:
+    return fsum(_repeated((rates.per_byte[k][j] * size, number) for (k, j, size), number in moved))
+
+
+def _repeated(terms: Iterable[tuple[float, int]]) -> Iterator[float]:
+    """Every value as often as its number says, in a few parts that are exact: by the binary digits of the number."""
+    for value, number in terms:
+        if number == 1:
+            yield value
+        else:
+            yield from (value * (1 << digit) for digit in range(number.bit_length()) if number >> digit & 1)

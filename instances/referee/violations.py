@@ -22,16 +22,20 @@ def violations(instance: Instance, plan: Plan) -> list[str]:
     return found + (_power(instance, plan) if found else _memory(instance, plan) + _power(instance, plan))
 
 
-def slot_bytes(instance: Instance, plan: Plan, stage: int) -> float:
-    """Memory that every GPU of a stage needs, in bytes."""
+def slot_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:
+    """Memory that every GPU of a stage needs, in bytes, for each stage."""
     training = instance.training
-    return Workload.of(instance.model, training).stage_bytes(
-        plan.layers[stage],
-        first=stage == 0,
-        last=stage == plan.stages - 1,
-        in_flight=training.global_batch // plan.replicas,  # fill-drain: all M micro-batches, M * mb = B / R
-        micro_batch=plan.micro_batch,
-        state_bytes=training.state_bytes_per_parameter,
+    work = Workload.of(instance.model, training)
+    return tuple(
+        work.stage_bytes(
+            layers,
+            first=stage == 0,
+            last=stage == plan.stages - 1,
+            in_flight=training.global_batch // plan.replicas,  # fill-drain: all M micro-batches, M * mb = B / R
+            micro_batch=plan.micro_batch,
+            state_bytes=training.state_bytes_per_parameter,
+        )
+        for stage, layers in enumerate(plan.layers)
     )
 
 
@@ -64,8 +68,7 @@ def _gpus(instance: Instance, plan: Plan) -> list[str]:
 
 def _memory(instance: Instance, plan: Plan) -> list[str]:
     found = []
-    for stage in range(plan.stages):
-        need = slot_bytes(instance, plan, stage)
+    for stage, need in enumerate(slot_bytes(instance, plan)):
         for gpu in dict.fromkeys(row[stage] for row in plan.pipelines):
             capacity = instance.groups[gpu.group].memory
             if need > capacity + BYTE_SLACK:

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 from instances.instance import Instance
 from instances.objective import Goal
 from instances.plan import Plan
-from instances.referee.evaluate import evaluate
-from instances.referee.violations import violations
+from instances.referee.check import Infeasible, check
 from instances.tables import Tables
 
 
@@ -55,10 +54,8 @@ class Problem:
 
     def value(self, plan: Plan) -> float | None:
         """The referee's objective value; None if the plan is infeasible or breaks a cap."""
-        if violations(self.instance, plan):
-            return None
-        evaluation = evaluate(self.instance, plan)
-        return None if self.goal.cap_violations(evaluation) else self.goal.value(evaluation)
+        checked = check(self.instance, plan, self.goal)
+        return None if isinstance(checked, Infeasible) else self.goal.value(checked)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ import numpy as np
 from instances.instance import Instance
 from instances.objective import Goal
 from instances.plan import Plan
-from instances.referee.evaluate import evaluate
-from instances.referee.violations import violations
+from instances.referee.check import Infeasible, check
 from instances.seeds import seed_for
 from instances.tables import Tables
 from solvers.core.deadline import Deadline
@@ -88,9 +87,8 @@ class GridSearch:
             for size in shape.micro_batches
         ]
         fastest = min(plans, key=self._pricer.value)
-        if violations(self._instance, fastest):
-            return None, None
-        return fastest, evaluate(self._instance, fastest).time_s
+        checked = check(self._instance, fastest)
+        return (None, None) if isinstance(checked, Infeasible) else (fastest, checked.time_s)
 
 
 def warm_up() -> None:

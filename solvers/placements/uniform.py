@@ -12,8 +12,8 @@ from typing import NamedTuple
 from instances.instance import Instance
 from instances.objective import Reference
 from instances.plan import Gpu, Plan
-from instances.referee.evaluate import evaluate
-from instances.referee.violations import violations
+from instances.referee.check import check
+from instances.referee.evaluate import Evaluation, evaluate
 from instances.tables import Tables
 
 
@@ -66,11 +66,9 @@ def best_uniform(instance: Instance, tables: Tables) -> tuple[Plan | None, int]:
         best_time = 0.0
         for plan in uniform_plans(instance, tables, used):
             tried += 1
-            if violations(instance, plan):
-                continue
-            time = evaluate(instance, plan).time_s
-            if best is None or time < best_time:
-                best, best_time = plan, time
+            checked = check(instance, plan)
+            if isinstance(checked, Evaluation) and (best is None or checked.time_s < best_time):
+                best, best_time = plan, checked.time_s
         if best is not None:
             return best, tried
     return None, tried

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from bench.records.record import Task, record_of
+from bench.records.record import Record, Task, record_of
 from bench.runs.isolated import Ending, Termination
 from bench.runs.store import Store
 from instances.instance import Instance
@@ -20,6 +19,9 @@ FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
 SLOW = Plan(1, (2,), ((Gpu(0, 0),), (Gpu(1, 0),)))
 """7.3 s and 819 J."""
 
+CODE = "0123456789abcdef"
+"""A digest of code, of made-up solvers as well."""
+
 OPTIMAL = Outcome(Status.OPTIMAL, FAST, bound=3.9 * (1 - 1e-12), trace=(TracePoint(0.1, 5, 3.9),))
 GOOD = Outcome(Status.FEASIBLE, FAST)
 POOR = Outcome(Status.FEASIBLE, SLOW)
@@ -33,14 +35,11 @@ def task(
 ) -> Task:
     """One run on the instance worked by hand (or another)."""
     instance = instance or hand_instance()
-    return Task(
-        instance, solver, options, parse_objective(objective), reference_of(instance), Budget(seconds=5, seed=seed)
-    )
+    budget = Budget(seconds=5, seed=seed)
+    return Task(instance, solver, options, parse_objective(objective), reference_of(instance), budget, code=CODE)
 
 
-def record(
-    of: Task, outcome: Outcome, ended: Termination = Termination.FINISHED, reason: str | None = None
-) -> dict[str, Any]:
+def record(of: Task, outcome: Outcome, ended: Termination = Termination.FINISHED, reason: str | None = None) -> Record:
     """The record of a run that took two seconds."""
     return record_of(of, Ending(outcome, ended, 2.0, 1.5, 0.5, reason), jobs=1)
 

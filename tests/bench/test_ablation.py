@@ -8,9 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from bench.studies.ablation import FULL, GROUNDS, VARIANTS, Ground, Limit, Run, run_of, runs
-from bench.studies.ablation_file import COLUMNS, append_run, read_runs, write_runs
-from bench.studies.ablation_table import ablation_table, difference, loss, significant
+from bench.studies.ablation import (
+    COLUMNS,
+    FULL,
+    GROUNDS,
+    VARIANTS,
+    Ground,
+    Limit,
+    Run,
+    ablation_table,
+    append_run,
+    difference,
+    loss,
+    read_runs,
+    run_of,
+    runs,
+    significant,
+    write_runs,
+)
 from instances.errors import InputError
 from scripts import write_ablation as command
 from solvers.core.registry import make_solver, solver_types
@@ -128,7 +143,7 @@ def test_what_one_test_in_twenty_would_show_by_chance_is_not_significant_among_m
 
 def test_runs_of_another_solver_are_not_mixed_with_todays(tmp_path: Path) -> None:
     write_runs(tmp_path / "x.csv", [RUN])
-    with pytest.raises(InputError, match="code was another"):
+    with pytest.raises(InputError, match="by other code"):
         command.write_ablation(tmp_path / "x.csv", TINY, 1)
     assert len(read_runs(tmp_path / "x.csv")) == 1
 

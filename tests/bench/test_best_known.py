@@ -10,13 +10,14 @@ import pytest
 
 import bench.records.merge
 from bench.records.best_known import best_known, default_file, read_best_known, write_best_known
-from bench.records.merge import merge_folders
-from bench.records.record import Task, checksum
+from bench.records.merge import Merged, merge_folders
+from bench.records.record import Task
 from bench.reporting.frames import runs_table, with_truth
 from bench.reporting.metrics import ContradictionError
 from bench.runs.store import Store
-from bench.verification.best_values import best_known_findings
+from bench.verification.folder import best_known_findings
 from instances.errors import InputError
+from instances.files import PlanFile
 from instances.instance import COST_MODEL_VERSION
 from solvers.core.interface import Outcome, Status
 from solvers.placements.uniform import reference_of
@@ -27,7 +28,7 @@ from tests.editing import hand_instance
 HAND = hand_instance()
 
 
-def merged(path: Path, *runs: tuple[Task, Outcome]) -> dict[str, Any]:
+def merged(path: Path, *runs: tuple[Task, Outcome]) -> Merged:
     """Merge a folder with these runs into `path/best.jsonl`."""
     number = len(list(path.glob("run-*")))
     folder_with(path / f"run-{number}", list(runs))
@@ -39,7 +40,7 @@ def entries(path: Path) -> list[Any]:
 
 
 def test_better_values_and_bounds_are_merged_each_with_its_credit(tmp_path: Path) -> None:
-    assert merged(tmp_path, (task("megatron"), POOR))["new"] == 1
+    assert merged(tmp_path, (task("megatron"), POOR)).new == 1
     (first,) = entries(tmp_path)
     assert (first.value, first.bound, first.value_by.solver, first.proven) == (
         pytest.approx(7.3),
@@ -48,11 +49,11 @@ def test_better_values_and_bounds_are_merged_each_with_its_credit(tmp_path: Path
         False,
     )
     answer = merged(tmp_path, (task("memetic", 3), GOOD), (task("bound"), Outcome(Status.UNKNOWN, bound=3.0)))
-    assert (answer["new"], answer["better_values"], answer["better_bounds"]) == (0, 1, 1)
+    assert (answer.new, answer.better_values, answer.better_bounds) == (0, 1, 1)
     (second,) = entries(tmp_path)
     assert (second.value, second.bound) == (pytest.approx(3.9), 3.0)
     assert (second.value_by.solver, second.value_by.seed, second.bound_by.solver) == ("memetic", 3, "bound")
-    assert merged(tmp_path, (task("brute"), OPTIMAL))["proven"] == 1
+    assert merged(tmp_path, (task("brute"), OPTIMAL)).proven == 1
     (third,) = entries(tmp_path)
     assert (third.value_by.solver, third.bound_by.solver) == ("memetic", "brute")  # an equal value changes nothing
 
@@ -67,7 +68,7 @@ def test_worse_values_runs_without_a_plan_and_fronts_change_nothing(tmp_path: Pa
     before = (tmp_path / "best.jsonl").read_bytes()
     front = (task("brute", objective="front"), Outcome(Status.OPTIMAL, front=(FAST,)))
     answer = merged(tmp_path, (task("megatron"), POOR), (task("random"), NOTHING), front)
-    assert (answer["entries"], answer["new"], answer["better_values"]) == (1, 0, 0)
+    assert (answer.entries, answer.new, answer.better_values) == (1, 0, 0)
     assert (tmp_path / "best.jsonl").read_bytes() == before
 
 
@@ -89,8 +90,7 @@ def test_a_relative_objective_has_an_entry_for_each_reference(tmp_path: Path) ->
 )
 def test_a_record_that_the_referee_refutes_is_refused_whole(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     store = folder_with(tmp_path / "run", [(task("memetic"), GOOD), (task("megatron"), POOR)])
-    changed = {**record(task("memetic"), GOOD), **change}
-    store.append({**changed, "checksum": checksum(changed)})
+    store.append(record(task("memetic"), GOOD).model_copy(update=change).sealed())
     with pytest.raises(InputError, match=words) as refusal:
         merge_folders([tmp_path / "run"], tmp_path / "best.jsonl")
     assert "memetic" in str(refusal.value)
@@ -146,7 +146,7 @@ def test_a_file_is_read_strictly(tmp_path: Path) -> None:
         ({"bound": 4.0}, "the bound 4.0 lies above the value"),
         ({"instance_hash": "0" * 64}, "belongs to the content 000"),
         ({"cost_model_version": COST_MODEL_VERSION + 1}, "cost-model version"),
-        ({"plan": {"micro_batch": 3, "layers": [2], "pipelines": [["a/0"]]}}, "infeasible"),
+        ({"plan": PlanFile(micro_batch=3, layers=(2,), pipelines=(("a/0",),))}, "infeasible"),
         ({"bound_by": None}, "go together"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_wrong_entry_is_found(tmp_path: Path, change: dict[str, Any], words: s
 
 def truth(path: Path, *runs: tuple[Task, Outcome]) -> Any:
     store = folder_with(path / "report", list(runs))
-    return with_truth(runs_table(store.asked()["runs"], store.records(), read_best_known(path / "best.jsonl")))
+    return with_truth(runs_table(store.asked().runs, store.records(), read_best_known(path / "best.jsonl")))
 
 
 def test_reports_know_the_best_known_value_and_its_proof(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_the_committed_file_holds_instances_of_shipped_suites_only(
     monkeypatch.setattr(bench.records.merge, "default_file", lambda: tmp_path / "committed.jsonl")
     folder_with(tmp_path / "run", [(task("memetic"), GOOD)])
     answer = merge_folders([tmp_path / "run"], None)
-    assert (answer["entries"], answer["of_other_instances"]) == (0, 1)
+    assert (answer.entries, answer.of_other_instances) == (0, 1)
     monkeypatch.setattr(bench.records.merge, "known_hashes", lambda: {HAND.name: HAND.content_hash})
-    assert merge_folders([tmp_path / "run"], None)["entries"] == 1
+    assert merge_folders([tmp_path / "run"], None).entries == 1
     monkeypatch.setattr(bench.records.merge, "known_hashes", lambda: {HAND.name: "0" * 64})
     with pytest.raises(InputError, match="content hash"):
         merge_folders([tmp_path / "run"], None)
@@ -210,4 +210,4 @@ def test_the_committed_file_holds_instances_of_shipped_suites_only(
 
 def test_nothing_is_known_of_a_folder_without_records(tmp_path: Path) -> None:
     Store(tmp_path / "empty").folder.mkdir()
-    assert merge_folders([tmp_path / "empty"], tmp_path / "best.jsonl")["entries"] == 0
+    assert merge_folders([tmp_path / "empty"], tmp_path / "best.jsonl").entries == 0

@@ -72,7 +72,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the solvers of `tests.bench.misbehaving` answer in this process."""
 
-    def solve(name: str, options: object, problem: Any, budget: Any) -> Ending:
+    def solve(name: str, options: object, problem: Any, budget: Any, *_: object) -> Ending:
         from solvers.core.interface import Monitor
 
         try:
@@ -393,9 +393,17 @@ def test_our_own_mistake_is_one_line_and_a_failure(call: Call, monkeypatch: pyte
     def broken(*_: object) -> None:
         raise ZeroDivisionError("somewhere\ndeep")
 
-    monkeypatch.setattr("bench.runs.request.evaluation_answer", broken)
+    monkeypatch.setattr("instances.referee.check.check", broken)
     answer = call("evaluate", INSTANCE, PLAN)
     assert (answer.code, "ZeroDivisionError: somewhere deep" in answer.complaint) == (3, True)
+
+
+def test_describe_says_what_a_problem_is_like(call: Call) -> None:
+    answer = call("describe", INSTANCE, "--objective", "energy", "--json")
+    assert answer.code == 0
+    assert (answer.json["described"], answer.json["problems"], answer.json["with_a_plan"]) == (INSTANCE, 1, 1)
+    assert [(row["objective"], row["stages"]) for row in answer.json["rows"]] == [("energy", 2)]
+    assert "1 x 2" in call("describe", INSTANCE).out
 
 
 # the installed command

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bench.records.record import Task
-from bench.reporting.anatomy import anatomy
 from bench.reporting.metrics import hypervolume_share
 from bench.reporting.plots import save_figures
 from bench.reporting.plots.anytime import anytime_figure, median_gaps
@@ -26,12 +25,10 @@ from bench.reporting.plots.savings import savings_figure
 from bench.reporting.plots.style import OTHERS, SOLVERS, styles
 from bench.reporting.report import Report, make_report, write_report
 from instances.plan import Gpu, Plan
-from instances.referee.evaluate import evaluate
 from solvers.core.interface import Outcome, Status, TracePoint
 from solvers.core.registry import solver_types
 from tests.bench.folders import ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, SLOW, folder_with, task
 from tests.editing import hand_instance
-from tests.random_plans import drawn
 
 pytestmark = pytest.mark.filterwarnings("error")
 Runs = list[tuple[Task, Outcome | None]]
@@ -276,15 +273,6 @@ def test_every_solver_has_a_look_of_its_own_and_keeps_it() -> None:
 
 def parts_of(figure: Figure, gid: str) -> list[Any]:
     return figure.findobj(lambda artist: artist.get_gid() == gid)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_the_parts_add_up_to_what_the_referee_says(seed: int) -> None:
-    instance, plan = drawn(seed)
-    found, parts = evaluate(instance, plan), anatomy(instance, plan)
-    assert parts.slowest.seconds == pytest.approx(found.pipeline_s, rel=1e-12)
-    assert max(parts.exchange_s) == pytest.approx(found.sync_s, rel=1e-12)
-    assert (parts.slowest_exchange is None) == (found.sync_s == 0)
 
 
 def test_the_picture_of_the_plan_worked_by_hand() -> None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from bench.records.environment import Machine
+from bench.records.record import Record
 from bench.studies.proofs import HEADER, proofs_text
+from solvers.core.interface import Status
+from tests.bench.folders import NOTHING, task
+from tests.bench.folders import record as made_up
 from tests.bench.test_readme import cells
 
-MACHINE = {"processor": "Abacus", "cores": 2, "memory_gib": 4}
+MACHINE = Machine(processor="Abacus", cores=2, memory_gib=4, system="Linux", architecture="x")
 VERSIONS = {"python": "3.11.7", "ortools": "9", "pulp": "3", "highspy": "1"}
 
 
-def record(instance: str, solver: str, status: str, wall_s: float, gpus: int = 6) -> dict[str, Any]:
-    return {
-        "key": f"{instance} {solver}",
+def record(instance: str, solver: str, status: str, wall_s: float, gpus: int = 6) -> Record:
+    change = {
         "instance": instance,
         "gpus": gpus,
         "solver": solver,
-        "status": status,
+        "status": Status(status),
         "wall_s": wall_s,
-        "threads": 1,
-        "time_limit_s": 60.0,
         "machine": MACHINE,
         "versions": VERSIONS,
     }
+    return made_up(task(solver), NOTHING).model_copy(update=change)
 
 
 def test_medians_and_counts_are_over_all_runs_of_a_size() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.reporting.readme_tables import HARDNESS, HEADLINE, hardness_table, headline_table
+from bench.reporting.report import HEADLINE, headline_table
+from bench.studies.hardness import SUITES, hardness_csv, suites_table
 from instances.errors import InputError
-from scripts.write_hardness import hardness_text
 from scripts.write_readme import BLOCK, PAGES, SOURCES, rewritten
 from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
 
@@ -63,15 +63,15 @@ def test_without_a_proof_the_gap_is_empty(tmp_path: Path) -> None:
 
 
 def test_the_suites_table_counts_and_takes_medians(tmp_path: Path) -> None:
-    header = hardness_text([]).strip()
+    header = hardness_csv([]).strip()
     names = header.split(",")
     row = dict.fromkeys(names, "1") | {"suite": "mine", "known": "optimum", "objective": "time"}
     first = row | {"instance": "cloud-3gpus-seed0", "gpus": "3", "left_out": "0.25", "pipelines": "2"}
     second = row | {"instance": "cloud-6gpus-seed0", "gpus": "6", "left_out": "0.75", "known": "", "megatron_gap": ""}
     content = [header, *(",".join(each[name] for name in names) for each in (first, second))]
     (tmp_path / "hardness.csv").write_text("\n".join(content) + "\n")
-    (found,) = cells(hardness_table(tmp_path / "hardness.csv"))
-    assert list(found) == list(HARDNESS)
+    (found,) = cells(suites_table(tmp_path / "hardness.csv"))
+    assert list(found) == list(SUITES)
     expected = {
         "suite": "mine",
         "family": "cloud",

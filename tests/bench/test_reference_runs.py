@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.runs.store import Store
-from bench.verification.checks import verify_store
+from bench.verification.folder import verify_store
 
 FOLDERS = sorted((Path(__file__).parent.parent.parent / "results" / "reference").iterdir())
 
@@ -15,6 +15,6 @@ FOLDERS = sorted((Path(__file__).parent.parent.parent / "results" / "reference")
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_kept_runs_are_complete_and_verified(folder: Path) -> None:
     store = Store(folder)
-    assert {run["key"] for run in store.asked()["runs"]} == {record["key"] for record in store.records()}
+    assert {run.key for run in store.asked().runs} == {record.key for record in store.records()}
     assert verify_store(store) == []
-    assert not any(record["dirty"] for record in store.records())
+    assert not any(record.dirty for record in store.records())

@@ -9,11 +9,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bench.records.record import Task
+from bench.records.record import Record, Task
 from bench.runs.runner import pending, run_tasks
 from bench.runs.store import Store
 from instances.files import write_instance
@@ -42,9 +41,9 @@ def _known_here_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(registry._FOUND, name, kind)
 
 
-def run(store: Store, tasks: list[Task], jobs: int = 1) -> list[dict[str, Any]]:
+def run(store: Store, tasks: list[Task], jobs: int = 1) -> list[Record]:
     """Run what is missing, as the command does; the records that were made."""
-    made: list[dict[str, Any]] = []
+    made: list[Record] = []
     with store.writing():
         store.plan("mine", tasks)
         run_tasks(store, pending(store, tasks), jobs, made.append)
@@ -53,17 +52,17 @@ def run(store: Store, tasks: list[Task], jobs: int = 1) -> list[dict[str, Any]]:
 
 def test_every_run_is_stored_and_none_is_done_twice(tmp_path: Path) -> None:
     store, tasks = Store(tmp_path), [task("megatron"), task("megatron", objective="energy")]
-    assert [record["key"] for record in run(store, tasks)] == [run.key for run in tasks]
+    assert [record.key for record in run(store, tasks)] == [run.key for run in tasks]
     assert run(store, tasks) == []
     assert len(store.records()) == 2
-    assert all(record["timed_alone"] for record in store.records())
+    assert all(record.timed_alone for record in store.records())
 
 
 def test_a_suite_that_grew_goes_on_with_what_is_new(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run(store, [task("megatron")])
     made = run(store, [task("megatron", objective="energy"), task("megatron")])
-    assert [record["objective"] for record in made] == ["energy"]
+    assert [record.objective for record in made] == ["energy"]
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 2
 
 
@@ -72,19 +71,19 @@ def test_runs_side_by_side_say_so_and_give_the_same_values(tmp_path: Path) -> No
     alone, together = Store(tmp_path / "1"), Store(tmp_path / "2")
     run(alone, tasks)
     run(together, tasks, jobs=3)
-    values = {record["key"]: record["value"] for record in alone.records()}
-    assert {record["key"]: record["value"] for record in together.records()} == values
-    assert not any(record["timed_alone"] for record in together.records())
+    values = {record.key: record.value for record in alone.records()}
+    assert {record.key: record.value for record in together.records()} == values
+    assert not any(record.timed_alone for record in together.records())
 
 
 def test_a_crash_is_stored_as_one_and_tried_again(tmp_path: Path) -> None:
     store, tasks = Store(tmp_path), [task(Name("crashing")), task("megatron")]
     crashed, fine = run(store, tasks)
-    assert (crashed["status"], crashed["ended"]) == ("error", "crashed")
-    assert crashed["reason"] == "RuntimeError: the model is wrong"
-    assert (crashed["plan"], crashed["value"], crashed["time_s"], crashed["breakdown"]) == (None, None, None, None)
-    assert fine["status"] == "feasible"
-    assert [run.key for run in pending(store, tasks)] == [crashed["key"]]
+    assert (crashed.status, crashed.ended) == ("error", "crashed")
+    assert crashed.reason == "RuntimeError: the model is wrong"
+    assert (crashed.plan, crashed.value, crashed.time_s, crashed.breakdown) == (None, None, None, None)
+    assert fine.status == "feasible"
+    assert [run.key for run in pending(store, tasks)] == [crashed.key]
     run(store, tasks)
     assert len(store.records()) == 2
 
@@ -93,8 +92,8 @@ def test_a_crash_is_stored_as_one_and_tried_again(tmp_path: Path) -> None:
 def test_want_of_memory_is_no_final_result(tmp_path: Path, name: str) -> None:
     store, tasks = Store(tmp_path), [task(Name(name))]
     (record,) = run(store, tasks)
-    assert (record["ended"], record["status"]) == ("out_of_memory", "feasible")
-    assert record["value"] == pytest.approx(3.9)
+    assert (record.ended, record.status) == ("out_of_memory", "feasible")
+    assert record.value == pytest.approx(3.9)
     assert pending(store, tasks) == tasks
 
 
@@ -102,15 +101,15 @@ def test_want_of_memory_is_no_final_result(tmp_path: Path, name: str) -> None:
 def test_an_answer_that_the_referee_refuses_is_an_error(tmp_path: Path, name: str) -> None:
     store, tasks = Store(tmp_path), [task(Name(name))]
     (record,) = run(store, tasks)
-    assert (record["ended"], record["status"], record["value"]) == ("finished", "error", None)
-    assert "the solver" in record["reason"]
+    assert (record.ended, record.status, record.value) == ("finished", "error", None)
+    assert "the solver" in record.reason
     assert pending(store, tasks) == tasks
 
 
 def test_a_false_claim_is_stored_without_it(tmp_path: Path) -> None:
     (record,) = run(Store(tmp_path), [task(Name("boasting"))])
-    assert (record["status"], record["gap"], record["bound"]) == ("feasible", None, None)
-    assert "claims optimality" in record["reason"]
+    assert (record.status, record.gap, record.bound) == ("feasible", None, None)
+    assert "claims optimality" in record.reason
 
 
 def marked(mark: str) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from bench.records.record import SCHEMA
 from bench.runs.store import Store
 from instances.errors import InputError
-from tests.bench.folders import GOOD, NOTHING, POOR, folder_with, record, task
+from tests.bench.folders import CODE, GOOD, NOTHING, POOR, folder_with, record, task
 from tests.editing import hand_instance
 
 
@@ -18,23 +18,24 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     tasks = [task("megatron"), task("memetic", seed=1)]
     store = folder_with(tmp_path / "run", [(tasks[0], GOOD), (tasks[1], None)])
     again = Store(tmp_path / "run")
-    assert again.records() == store.records() == [json.loads(json.dumps(store.records()[0]))]
-    assert [run["key"] for run in again.asked()["runs"]] == [run.key for run in tasks]
-    assert again.asked()["suite"] == "made-up"
+    assert again.records() == store.records() == [record(tasks[0], GOOD)]
+    assert [run.key for run in again.asked().runs] == [run.key for run in tasks]
+    assert again.asked().suite == "made-up"
     assert again.instance("two-gpus-two-layers") == hand_instance()
 
 
 def test_a_record_carries_all_that_makes_it_comparable(tmp_path: Path) -> None:
     made = record(task("megatron", seed=3), GOOD)
-    assert made["schema"] == SCHEMA
-    assert made["instance_hash"] == hand_instance().content_hash
-    assert made["cost_model_version"] == 1
-    assert (made["status"], made["ended"], made["seed"]) == ("feasible", "finished", 3)
-    assert made["versions"]["numpy"]
-    assert made["machine"]["cores"] >= 1
-    assert made["breakdown"]["pipeline_s"] == made["time_s"] == pytest.approx(3.9)
-    assert made["timed_alone"]
-    json.dumps(made, allow_nan=False)
+    assert made.schema_ == SCHEMA
+    assert made.instance_hash == hand_instance().content_hash
+    assert made.cost_model_version == 1
+    assert (made.status, made.ended, made.seed) == ("feasible", "finished", 3)
+    assert made.versions["numpy"]
+    assert made.machine.cores >= 1
+    assert made.breakdown.pipeline_s == made.time_s == pytest.approx(3.9)
+    assert made.timed_alone
+    assert made.code == CODE
+    json.dumps(made.to_json(), allow_nan=False)
 
 
 def test_a_line_that_a_crash_cut_short_is_dropped_and_only_that_one(tmp_path: Path) -> None:
@@ -44,11 +45,11 @@ def test_a_line_that_a_crash_cut_short_is_dropped_and_only_that_one(tmp_path: Pa
     whole = runs.read_bytes()
     for kept in (whole[:-1], whole[:-100], whole + b'{"key": "half'):
         runs.write_bytes(kept)
-        expected = [r["key"] for r in (json.loads(line) for line in kept.decode().split("\n")[:-1])]
-        assert [r["key"] for r in store.records()] == expected
+        expected = [json.loads(line)["key"] for line in kept.decode().split("\n")[:-1]]
+        assert [r.key for r in store.records()] == expected
     with store.writing():
         store.append(record(task("brute"), GOOD))
-    assert [r["solver"] for r in store.records()] == ["megatron", "memetic", "brute"]
+    assert [r.solver for r in store.records()] == ["megatron", "memetic", "brute"]
     assert runs.read_bytes().startswith(whole)
 
 
@@ -57,7 +58,7 @@ def test_the_last_record_of_a_run_counts_and_rows_are_not_doubled(tmp_path: Path
     store = folder_with(tmp_path, [(first, NOTHING), (second, POOR)])
     with store.writing():
         store.append(record(first, GOOD))
-    assert [(r["solver"], r["status"]) for r in store.records()] == [("megatron", "feasible"), ("memetic", "feasible")]
+    assert [(r.solver, r.status) for r in store.records()] == [("megatron", "feasible"), ("memetic", "feasible")]
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_a_folder_of_another_suite_is_refused(tmp_path: Path) -> None:
     store.clear()
     store.plan("yours", [task()])
     assert store.records() == []
-    assert store.asked()["suite"] == "yours"
+    assert store.asked().suite == "yours"
 
 
 def test_clearing_leaves_what_is_not_ours(tmp_path: Path) -> None:
@@ -92,11 +93,11 @@ def test_clearing_leaves_what_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{}\n", "line 1: schema: is not"),
-        ("[]\n", "line 1: schema: is not"),
+        ("{}\n", "line 1: schema: is required"),
+        ("[]\n", "line 1: schema: is required"),
         ('{"schema": "geotrain-bench/record/99", "key": "x"}\n', "line 1: schema: is not"),
         ("{\n", "line 1: is not valid JSON"),
-        ('{"value": NaN}\n', "line 1: is not valid JSON"),
+        ('{"value": NaN}\n', "line 1: value: is not a number"),
     ],
 )
 def test_a_line_that_is_no_record_is_refused_by_its_number(tmp_path: Path, text: str, reason: str) -> None:
@@ -109,7 +110,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no run of a suite \(there is no suite.json\)"):
         Store(tmp_path).asked()
     (tmp_path / "suite.json").write_text('{"schema": "other"}')
-    with pytest.raises(InputError, match="schema: is not geotrain-bench/plan-of-runs/1"):
+    with pytest.raises(InputError, match="schema: is not 'geotrain-bench/plan-of-runs/1', found 'other'"):
         Store(tmp_path).asked()
 
 

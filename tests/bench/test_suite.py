@@ -91,7 +91,7 @@ def test_a_family_is_combined_over_its_options_sizes_and_seeds(folder: Path) -> 
         (HEAD + "colour = 1\n" + INSTANCES + SOLVERS, "colour: unknown key"),
         (HEAD + "seeds = []\n" + INSTANCES + SOLVERS, "seeds: "),
         (HEAD + "seeds = [-1]\n" + INSTANCES + SOLVERS, "seeds[0]: must be at least 0, found -1"),
-        (HEAD + "[budget]\nseconds = 0\n" + INSTANCES + SOLVERS, "budget.seconds: must be above 0, found 0"),
+        (HEAD + "[budget]\nseconds = 0\n" + INSTANCES + SOLVERS, "budget.seconds: must be at least 1e-30, found 0"),
         (HEAD + "[budget]\nseconds = inf\n" + INSTANCES + SOLVERS, "budget.seconds: is infinite"),
         (HEAD + "[budget]\nseconds = nan\n" + INSTANCES + SOLVERS, "budget.seconds: is not a number"),
         (HEAD + "[budget]\nevaluations = 0\n" + INSTANCES + SOLVERS, "budget.evaluations: must be at least 1"),
@@ -109,7 +109,7 @@ def test_a_family_is_combined_over_its_options_sizes_and_seeds(folder: Path) -> 
         (HEAD + '[[instances]]\nfiles = ["**x/a"]\n' + SOLVERS, "files: '**x/a' is no pattern"),
         (
             HEAD + '[[instances]]\nfamily = "cloud"\ngpus = [4]\noptions.model = []\n' + SOLVERS,
-            "instances: options.model: is an empty list",
+            "suite.toml: instances[0].options.model: must have at least 1 entry",
         ),
         (HEAD + INSTANCES + SOLVERS + "min_gpus = 99\n", "no solver of the suite takes any of its instances"),
         ('name = "a/b"\nsummary = ""\n' + INSTANCES + SOLVERS, "name: "),

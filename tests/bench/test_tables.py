@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.records.record import Task
-from bench.reporting.frames import label, runs_table, summary_table, with_truth
+from bench.records.record import Task, label
+from bench.reporting.frames import runs_table, summary_table, with_truth
 from bench.reporting.metrics import ContradictionError
 from instances.errors import InputError
 from solvers.core.interface import Outcome, Status
@@ -18,7 +18,7 @@ from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR
 
 def runs_of(folder: Path, runs: list[tuple[Task, Outcome | None]]) -> pd.DataFrame:
     store = folder_with(folder, runs)
-    return with_truth(runs_table(store.asked()["runs"], store.records()))
+    return with_truth(runs_table(store.asked().runs, store.records()))
 
 
 def test_a_row_for_every_run_that_was_asked_for_in_that_order(tmp_path: Path) -> None:
@@ -91,9 +91,10 @@ def test_rows_are_together_by_instance_objective_and_solver(tmp_path: Path) -> N
 def test_results_that_do_not_belong_together_are_refused(tmp_path: Path, field: str) -> None:
     store = folder_with(tmp_path, [(task("megatron"), POOR), (task("memetic"), GOOD)])
     records = store.records()
-    records[1][field] = {"cost_model_version": 2, "instance_hash": "0"}[field]
+    change = {"cost_model_version": 2, "instance_hash": "0"}[field]
+    records[1] = records[1].model_copy(update={field: change})
     with pytest.raises(InputError, match=r"cannot be combined|different contents"):
-        runs_table(store.asked()["runs"], records)
+        runs_table(store.asked().runs, records)
 
 
 def test_a_bound_above_the_plan_of_another_run_is_refused_and_both_are_named(tmp_path: Path) -> None:

@@ -10,20 +10,22 @@ from typing import Any
 
 import pytest
 
-from bench.records.record import Task, checksum, record_of
+from bench.records.record import Record, Task, checksum, record_of
 from bench.runs.isolated import Ending, Termination, solve_isolated
 from bench.runs.store import Store
-from bench.verification.checks import verify_store
+from bench.verification.folder import verify_store
+from instances.files import model_from_json
 from instances.objective import parse_objective
 from solvers.core.interface import Budget, Monitor
 from solvers.core.registry import make_solver
+from tests.bench.folders import CODE
 from tests.random_instances import random_instance
 
-Record = dict[str, Any]
+Content = dict[str, Any]
 
 
 def task(solver: str, objective: str = "time", seed: int = 3) -> Task:
-    return Task(random_instance(seed, 3), solver, {}, parse_objective(objective), None, Budget())
+    return Task(random_instance(seed, 3), solver, {}, parse_objective(objective), None, Budget(), code=CODE)
 
 
 def ending(asked: Task) -> Ending:
@@ -46,11 +48,11 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def tampered(
-    honest: Store, folder: Path, number: int, change: Callable[[Record], None], mend: bool = True
+    honest: Store, folder: Path, number: int, change: Callable[[Content], None], mend: bool = True
 ) -> list[str]:
     """Findings after one record was changed, its checksum made again if `mend`."""
     store = Store(folder)
-    records = copy.deepcopy(honest.records())
+    records = [record.to_json() for record in honest.records()]
     change(records[number])
     if mend:
         records[number]["checksum"] = checksum(records[number])
@@ -59,16 +61,16 @@ def tampered(
             "test", [task("cpsat"), task("cpsat", "energy"), task("brute"), task("brute", "front"), task("megatron")]
         )
         for record in records:
-            store.append(record)
+            store.append(model_from_json(Record, record, "changed"))
     return verify_store(store)
 
 
 def test_an_honest_folder_has_no_findings(honest: Store) -> None:
-    assert [record["status"] for record in honest.records()][:4] == ["optimal"] * 4
+    assert [record.status for record in honest.records()][:4] == ["optimal"] * 4
     assert verify_store(honest) == []
 
 
-def set_in(record: Record, path: tuple[str | int, ...], change: Callable[[Any], Any]) -> None:
+def set_in(record: Content, path: tuple[str | int, ...], change: Callable[[Any], Any]) -> None:
     place: Any = record
     for step in path[:-1]:
         place = place[step]
@@ -125,7 +127,7 @@ def leaves(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 
 def test_any_changed_figure_breaks_the_checksum(honest: Store, tmp_path: Path) -> None:
-    record = honest.records()[0]
+    record = honest.records()[0].to_json()
     for path in leaves(record):
         if path[0] == "checksum":
             continue
@@ -139,7 +141,7 @@ def test_any_changed_figure_breaks_the_checksum(honest: Store, tmp_path: Path) -
 
 
 def test_a_bound_above_another_runs_plan_names_both(honest: Store, tmp_path: Path) -> None:
-    def claim_more(record: Record) -> None:
+    def claim_more(record: Content) -> None:
         record.update(status="unknown", plan=None, value=None, gap=None, time_s=None, energy_j=None, breakdown=None)
         record.update(bound=record["bound"] * 1.01, trace=[], details={})
 
@@ -149,4 +151,6 @@ def test_a_bound_above_another_runs_plan_names_both(honest: Store, tmp_path: Pat
 
 def test_a_record_survives_json(honest: Store) -> None:
     for record in honest.records():
-        assert checksum(json.loads(json.dumps(record))) == record["checksum"]
+        content = json.loads(json.dumps(record.to_json()))
+        assert checksum(content) == record.checksum
+        assert model_from_json(Record, content, "again") == record

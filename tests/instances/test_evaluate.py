@@ -155,8 +155,8 @@ def test_tied_embeddings_are_held_once_by_a_single_stage_and_twice_by_two() -> N
     instance = hand_instance()
     tied = instance.model_copy(update={"model": instance.model.model_copy(update={"tied_embeddings": True})})
     single, double = Plan(1, (2,), ((Gpu(0, 0),),)), Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
-    assert gradient_bytes(instance, single, 0) - gradient_bytes(tied, single, 0) == 2 * 1000
-    assert [gradient_bytes(tied, double, stage) for stage in (0, 1)] == [2 * 2000, 2 * 2000]
+    assert gradient_bytes(instance, single)[0] - gradient_bytes(tied, single)[0] == 2 * 1000
+    assert [gradient_bytes(tied, double)[stage] for stage in (0, 1)] == [2 * 2000, 2 * 2000]
 
 
 def test_half_of_the_peak_is_reached_at_the_half_batch() -> None:
@@ -191,6 +191,16 @@ def test_the_parts_add_up(seed: int) -> None:
     for share in found.gpus:
         assert share.busy_s + share.idle_s == close(found.time_s)
         assert min(share.busy_s, share.idle_s) >= 0
+    assert [pipeline.number for pipeline in found.pipelines] == list(range(plan.replicas))
+    for pipeline, row in zip(found.pipelines, plan.groups, strict=True):
+        assert [step.stage for step in pipeline.steps if not step.link] == list(range(len(row)))
+        slowest = max(step.forward_s for step in pipeline.steps) + max(step.backward_s for step in pipeline.steps)
+        assert pipeline.steady_s == close((found.micro_batch_count - 1) * slowest)
+        assert pipeline.slowest_forward.forward_s + pipeline.slowest_backward.backward_s == slowest
+    assert found.slowest.seconds == found.pipeline_s == max(pipeline.seconds for pipeline in found.pipelines)
+    assert len(found.exchange_s) == len(found.gradient_bytes) == plan.stages
+    assert found.sync_s == max(found.exchange_s)
+    assert (found.slowest_exchange is None) == (found.sync_s == 0)
     assert sorted(share.gpu for share in found.gpus) == sorted(gpu for row in plan.pipelines for gpu in row)
 
 
@@ -249,7 +259,7 @@ def test_exchange_seconds_are_those_of_every_transfer_queued_at_its_two_ports(se
     slowest = 0.0
     for stage in range(plan.stages):
         holders = [row[stage] for row in plan.groups]
-        share = gradient_bytes(instance, plan, stage) / plan.replicas
+        share = gradient_bytes(instance, plan)[stage] / plan.replicas
         queue: dict[tuple[str, int], float] = defaultdict(float)  # seconds of work at each port
         for sender, k in enumerate(holders):
             for receiver, j in enumerate(holders):
@@ -283,7 +293,7 @@ def test_energy_is_idle_power_all_the_time_and_the_rest_while_busy(seed: int) ->
             for k, j in pairwise(row)
         ]
         gradients = [
-            2 * gradient_bytes(instance, plan, stage) / plan.replicas * rates.per_byte[row[stage]][other[stage]]
+            2 * gradient_bytes(instance, plan)[stage] / plan.replicas * rates.per_byte[row[stage]][other[stage]]
             for stage in range(plan.stages)
             for row_number, row in enumerate(plan.groups)
             for other_number, other in enumerate(plan.groups)
@@ -298,3 +308,27 @@ def test_the_random_plans_reach_every_shape() -> None:
     assert sum(plan.replicas > 1 and plan.stages > 1 for plan in plans) > 10
     assert sum(plan.stages > 2 for plan in plans) > 10
     assert sum(plan.replicas > 2 for plan in plans) > 5
+
+
+@pytest.mark.parametrize(("replicas", "period"), [(64, 1), (60, 7), (37, 2)])
+def test_transfers_counted_by_group_are_those_listed_one_by_one(replicas: int, period: int) -> None:
+    """Pipelines of one stage on GPUs of two groups in turns: every ordered pair of them exchanges, to the last bit."""
+    many = {"groups.0.count": replicas, "groups.1.count": replicas, "groups.0.memory": 1e12, "groups.1.memory": 1e12}
+    instance = changed(hand_instance(), {**many, "training.global_batch": replicas})
+    holders = [int(r % period == 0) for r in range(replicas)]
+    found = evaluate(instance, Plan.from_groups(1, (2,), [[k] for k in holders]))
+    share = found.gradient_bytes[0] / replicas
+    network = instance.network
+    pairs = [(k, j) for r, k in enumerate(holders) for s, j in enumerate(holders) if r != s]
+    ports = [
+        fsum(network.latency[k][j] + share / network.bandwidth[k][j] for k, j in ends)
+        for r, own in enumerate(holders)
+        for ends in (
+            [(own, j) for s, j in enumerate(holders) if r != s],
+            [(j, own) for s, j in enumerate(holders) if r != s],
+        )
+    ]
+    assert found.sync_s == 2 * max(ports)
+    assert network.energy_per_byte is not None
+    size = 2 * found.gradient_bytes[0] / replicas
+    assert found.network_energy_j == fsum(network.energy_per_byte[k][j] * size for k, j in pairs)

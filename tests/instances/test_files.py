@@ -11,10 +11,10 @@ import pytest
 
 from instances.errors import InputError
 from instances.files import (
+    PlanFile,
     instance_from_json,
     instance_to_json,
     plan_from_json,
-    plan_to_json,
     read_instance,
     read_json,
     read_plan,
@@ -314,7 +314,7 @@ def test_a_random_instance_and_its_plan_come_back(tmp_path: Path, seed: int) -> 
     write_plan(tmp_path / "plan.json", plan, instance)
     assert read_plan(tmp_path / "plan.json", instance) == plan
     assert instance_from_json(instance_to_json(instance), "again") == instance
-    assert plan_from_json(plan_to_json(plan, instance), instance, "again") == plan
+    assert plan_from_json(PlanFile.of(plan, instance).model_dump(mode="json"), instance, "again") == plan
 
 
 @pytest.mark.parametrize("case", **named(FEASIBLE))
@@ -322,7 +322,7 @@ def test_a_plan_file_names_gpus_by_group_and_number(case: Case) -> None:
     data = case.truth["time_plan"]
     plan = plan_from_json(data, case.instance, "file")
     assert isinstance(plan, Plan)
-    assert plan_to_json(plan, case.instance) == data
+    assert PlanFile.of(plan, case.instance).model_dump(mode="json") == data
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,3 +408,26 @@ def test_the_hash_depends_on_all_that_can_change_an_answer(changes: dict[str, An
 def test_the_hash_is_the_same_in_every_release() -> None:
     # A change here orphans all stored results: it must come with a new cost-model version.
     assert hand_instance().content_hash == "2f81e81bacc8d81c9e59d808447243944eac9402fa9f72e0bcaa33e175bae87e"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"training.micro_batches": ["a"]}, "training.micro_batches[0]: input should be a valid integer, found 'a'"),
+        ({"training.micro_batches": []}, "training.micro_batches: must have at least 1 entry"),
+        (
+            {"training.micro_batches": [0, -1]},
+            "training.micro_batches[0]: must be at least 1, found 0 (and 1 more problem)",
+        ),
+        (
+            {"training.micro_batches": [0], "groups.0.flops": -1, "model.layers": 0},
+            "model.layers: must be at least 1, found 0 (and 2 more problems)",
+        ),
+    ],
+)
+def test_other_problems_are_counted_and_what_follows_from_one_is_none(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(edited(HAND, changes)))
+    assert problem_with(read_instance, path) == f"{path}: {message}"

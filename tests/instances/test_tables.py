@@ -46,9 +46,9 @@ def test_links_gradients_and_rates_are_those_of_the_instance(seed: int) -> None:
         assert tables.latency[k, j] == instance.network.latency[k][j]
     layers = instance.model.layers
     single, first = Plan(1, (layers,), ((Gpu(0, 0),),)), Plan(1, (1, layers - 1), ((Gpu(0, 0), Gpu(0, 0)),))
-    assert tables.gradient[1, 1, layers] == gradient_bytes(instance, single, 0)
-    assert tables.gradient[1, 0, 1] == gradient_bytes(instance, first, 0)
-    assert tables.gradient[0, 1, layers - 1] == gradient_bytes(instance, first, 1)
+    assert tables.gradient[1, 1, layers] == gradient_bytes(instance, single)[0]
+    assert tables.gradient[1, 0, 1] == gradient_bytes(instance, first)[0]
+    assert tables.gradient[0, 1, layers - 1] == gradient_bytes(instance, first)[1]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

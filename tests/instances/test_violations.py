@@ -77,7 +77,7 @@ def test_memory_equal_to_the_need_fits_and_one_byte_less_does_not(
         plan = Plan(micro_batch, layers, (row,))
         need = need_by_the_formula(instance, plan, stage)
         assert need == int(need)
-        assert slot_bytes(instance, plan, stage) == need
+        assert slot_bytes(instance, plan)[stage] == need
         enough = changed(instance, {"groups.1.memory": need})
         short = changed(instance, {"groups.1.memory": need - 1})
         assert violations(enough, plan) == []
@@ -96,7 +96,7 @@ def test_every_stage_of_a_random_plan_needs_what_the_formula_says(seed: int) -> 
     instance, plan = drawn(seed)
     for stage in range(plan.stages):
         need = need_by_the_formula(instance, plan, stage)
-        assert slot_bytes(instance, plan, stage) == pytest.approx(need, rel=1e-12)
+        assert slot_bytes(instance, plan)[stage] == pytest.approx(need, rel=1e-12)
 
 
 def test_more_pipelines_hold_fewer_sequences_each() -> None:
@@ -104,7 +104,7 @@ def test_more_pipelines_hold_fewer_sequences_each() -> None:
     one = Plan(1, (6,), ((Gpu(0, 0),),))
     two = Plan(1, (6,), ((Gpu(0, 0),), (Gpu(0, 1),)))
     # Half of 12 sequences: 6 * (6 blocks * 27 500 + 1000) bytes less.
-    assert slot_bytes(instance, one, 0) - slot_bytes(instance, two, 0) == 6 * (6 * 27_500 + 1000)
+    assert slot_bytes(instance, one)[0] - slot_bytes(instance, two)[0] == 6 * (6 * 27_500 + 1000)
 
 
 def test_enumeration_draws_the_same_line_as_the_referee() -> None:

@@ -62,10 +62,10 @@ def _head(sheet: Sheet, ax: Axes) -> None:
 
 
 def _box(sheet: Sheet, box: Box, fills: dict[str, tuple[str, str]], ax: Axes) -> None:
-    plan, slowest = sheet.plan, sheet.parts.slowest
+    plan, slowest = sheet.plan, sheet.evaluation.slowest
     gpu = plan.pipelines[box.pipeline][box.stage]
     group = sheet.instance.groups[gpu.group]
-    if box.stage == sheet.parts.slowest_exchange:
+    if box.stage == sheet.evaluation.slowest_exchange:
         halo = Rectangle((box.x - 0.06, box.y - 0.06), box.width + 0.12, BOX_HEIGHT + 0.12, gid="exchange")
         halo.set(facecolor="none", edgecolor=EXCHANGE, linewidth=1.5, linestyle=(0, (2, 1)))
         ax.add_patch(halo)
@@ -93,9 +93,9 @@ def _box(sheet: Sheet, box: Box, fills: dict[str, tuple[str, str]], ax: Axes) ->
 
 def _pipeline_label(sheet: Sheet, box: Box, ax: Axes) -> None:
     """Above the first box of a pipeline, and of each line that goes on with it."""
-    slow = box.pipeline == sheet.parts.slowest.number and sheet.plan.replicas > 1
+    slow = box.pipeline == sheet.evaluation.slowest.number and sheet.plan.replicas > 1
     if box.stage == 0:
-        words = f"pipeline {box.pipeline}: {seconds(sheet.parts.pipelines[box.pipeline].seconds)}"
+        words = f"pipeline {box.pipeline}: {seconds(sheet.evaluation.pipelines[box.pipeline].seconds)}"
         words += ", the slowest" if slow else ""
     elif box.x == MARGIN:
         words = f"pipeline {box.pipeline}, continued"
@@ -131,7 +131,7 @@ def _legend(sheet: Sheet, fills: dict[str, tuple[str, str]], ax: Axes) -> None:
     handles.append(Patch(facecolor="0.2", edgecolor="0.35", label="share of the time busy"))
     if sheet.plan.stages > 1:
         handles.append(Line2D([], [], color="0.35", linewidth=4, label="slower link: thicker"))
-    if sheet.parts.slowest_exchange is not None:
+    if sheet.evaluation.slowest_exchange is not None:
         handles.append(
             Patch(facecolor="none", edgecolor=EXCHANGE, linestyle=(0, (2, 1)), label="slowest gradient exchange")
         )

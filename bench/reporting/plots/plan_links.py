@@ -7,16 +7,16 @@ from math import log
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from bench.reporting.anatomy import Pipeline, Step
 from bench.reporting.plots.plan_sheet import BOX_HEIGHT, LINK_WIDTH, Box, Sheet
 from bench.reporting.plots.plan_words import rate, seconds
 from bench.reporting.plots.style import ALARM
+from instances.referee.evaluate import Pipeline, Step
 
 
 def draw_link(sheet: Sheet, box: Box, widths: dict[tuple[int, int], float], ax: Axes) -> None:
     here, there = (sheet.plan.groups[box.pipeline][stage] for stage in (box.stage, box.stage + 1))
     network = sheet.instance.network
-    marks = marks_of(sheet.parts.slowest, box, link=True)
+    marks = marks_of(sheet.evaluation.slowest, box, link=True)
     x, y = box.x + box.width, box.y + BOX_HEIGHT / 2
     ax.add_line(
         Line2D(
@@ -56,7 +56,7 @@ def draw_mark(directions: list[str], x: float, y: float, ax: Axes, between: str 
 def link_widths(sheet: Sheet) -> dict[tuple[int, int], float]:
     """Points by pair of groups: the longer a message is under way, the thicker, on a logarithmic scale."""
     times, latency = {}, sheet.instance.network.latency
-    for pipeline in sheet.parts.pipelines:
+    for pipeline in sheet.evaluation.pipelines:
         row = sheet.plan.groups[pipeline.number]
         for step in pipeline.steps:
             if step.link:

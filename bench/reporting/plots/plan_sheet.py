@@ -6,7 +6,6 @@ import textwrap
 from dataclasses import dataclass
 from math import ceil
 
-from bench.reporting.anatomy import Anatomy, anatomy
 from bench.reporting.plots.plan_words import bottlenecks, left_out, seconds
 from instances.instance import Instance
 from instances.plan import Plan
@@ -42,7 +41,6 @@ class Sheet:
     instance: Instance
     plan: Plan
     evaluation: Evaluation
-    parts: Anatomy
     width: float
     below: float  # where the boxes end
     boxes: tuple[Box, ...]
@@ -51,7 +49,7 @@ class Sheet:
     @property
     def height(self) -> float:
         """Of the whole picture."""
-        entries = len(self.kinds) + 1 + (self.plan.stages > 1) + (self.parts.slowest_exchange is not None)
+        entries = len(self.kinds) + 1 + (self.plan.stages > 1) + (self.evaluation.slowest_exchange is not None)
         return self.below + 0.19 * ceil(entries / self.names_across) + 0.1 + NOTE_HEIGHT * len(self.notes) + MARGIN
 
     @property
@@ -73,41 +71,41 @@ class Sheet:
 
 def sheet_of(instance: Instance, plan: Plan) -> Sheet:
     """Lay out a feasible plan."""
-    parts = anatomy(instance, plan)
-    stages, hidden_stages = _shown_stages(plan, parts)
-    pipelines = _shown_pipelines(plan, parts, len(stages))
+    found = evaluate(instance, plan)
+    stages, hidden_stages = _shown_stages(plan, found)
+    pipelines = _shown_pipelines(plan, found, len(stages))
     boxes, below = _boxes(plan, pipelines, stages)
     width = max(LEAST_WIDTH, max(box.x + box.width for box in boxes) + LINK_WIDTH * (len(stages) > ACROSS) + MARGIN)
     notes = []
     if len(pipelines) < plan.replicas:
-        rest = [pipeline.seconds for pipeline in parts.pipelines if pipeline.number not in pipelines]
+        rest = [pipeline.seconds for pipeline in found.pipelines if pipeline.number not in pipelines]
         notes.append(
             f"Not drawn: {len(rest)} more of the {plan.replicas} pipelines, with {len(rest) * plan.stages} GPUs, "
             f"none of them slower: {seconds(min(rest))} to {seconds(max(rest))}."
         )
     if hidden_stages:
         notes.append(f"Not drawn: {hidden_stages} of the {plan.stages} stages, where the numbers jump.")
-    notes += [*bottlenecks(parts), left_out(instance, plan)]
+    notes += [*bottlenecks(found), left_out(instance, plan)]
     lines = [line for note in notes for line in _wrapped(note, width)]
-    return Sheet(instance, plan, evaluate(instance, plan), parts, width, below, boxes, tuple(lines))
+    return Sheet(instance, plan, found, width, below, boxes, tuple(lines))
 
 
-def _shown_stages(plan: Plan, parts: Anatomy) -> tuple[list[int], int]:
+def _shown_stages(plan: Plan, found: Evaluation) -> tuple[list[int], int]:
     """All stages, or, of very deep pipelines, both ends and what holds the plan up."""
     stages = range(plan.stages)
     if plan.stages <= MOST_BOXES:
         return list(stages), 0
-    slow = [parts.slowest.slowest_forward.stage, parts.slowest.slowest_backward.stage, parts.slowest_exchange]
+    slow = [found.slowest.slowest_forward.stage, found.slowest.slowest_backward.stage, found.slowest_exchange]
     keep = {stage + more for stage in slow if stage is not None for more in (0, 1)}
     ends = (MOST_BOXES - len(keep)) // 2
     shown = sorted((keep & set(stages)) | set(stages[:ends]) | set(stages[-ends:]))
     return shown, plan.stages - len(shown)
 
 
-def _shown_pipelines(plan: Plan, parts: Anatomy, stages: int) -> list[int]:
+def _shown_pipelines(plan: Plan, found: Evaluation, stages: int) -> list[int]:
     """All pipelines, or as many of the slowest as there is room for."""
     room = max(1, MOST_BOXES // stages)
-    by_time = sorted(parts.pipelines, key=lambda pipeline: -pipeline.seconds)
+    by_time = sorted(found.pipelines, key=lambda pipeline: -pipeline.seconds)
     return sorted(pipeline.number for pipeline in by_time[:room])
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from bench.reporting.anatomy import Anatomy, Step
 from bench.reporting.formatting import significant
 from instances.instance import Instance
 from instances.plan import Plan
-from instances.referee.evaluate import Evaluation
+from instances.referee.evaluate import Evaluation, Step
 
 
-def bottlenecks(parts: Anatomy) -> list[str]:
+def bottlenecks(found: Evaluation) -> list[str]:
     """What holds the plan up, as sentences."""
-    slowest = parts.slowest
+    slowest = found.slowest
     forward, backward = slowest.slowest_forward, slowest.slowest_backward
-    which = f"Pipeline {slowest.number} is the slowest. Its slowest" if len(parts.pipelines) > 1 else "The slowest"
-    found = [
+    which = f"Pipeline {slowest.number} is the slowest. Its slowest" if len(found.pipelines) > 1 else "The slowest"
+    sentences = [
         f"{which} steps: forward {_step(forward)}, "
         f"{seconds(forward.forward_s)}; backward {_step(backward, back=True)}, {seconds(backward.backward_s)}."
     ]
-    if parts.slowest_exchange is not None:
-        stage = parts.slowest_exchange
-        found.append(f"The gradient exchange waits for stage {stage}, {seconds(parts.exchange_s[stage])}.")
-    return found
+    if found.slowest_exchange is not None:
+        sentences.append(f"The gradient exchange waits for stage {found.slowest_exchange}, {seconds(found.sync_s)}.")
+    return sentences
 
 
 def left_out(instance: Instance, plan: Plan) -> str:

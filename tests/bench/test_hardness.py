@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,10 @@ import pytest
 import bench.studies.hardness
 from bench.records.best_known import BestKnown, Key, read_best_known
 from bench.records.merge import merge_folders
-from bench.studies.describe import HEADER, answer, counts, describe, text
-from bench.studies.hardness import Hardness, hardness_of
+from bench.studies.hardness import DESCRIBED, Hardness, counts, described, description, hardness_csv, hardness_of
 from instances.errors import InputError
 from instances.files import write_instance
 from instances.objective import parse_objective
-from scripts.write_hardness import hardness_text
 from solvers.core.interface import Outcome
 from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
 from tests.editing import hand_instance
@@ -87,7 +85,7 @@ def test_where_no_plan_fits_there_is_none(tmp_path: Path) -> None:
     found = hardness_of(crowded, TIME)
     assert (found.known, found.left_out, found.communication, found.megatron_gap) == (None, None, None, None)
     assert found.memory_slack < 0
-    assert "n/a" in text([found])
+    assert "n/a" in description([found])
 
 
 def test_a_front_has_no_one_best_plan() -> None:
@@ -97,8 +95,8 @@ def test_a_front_has_no_one_best_plan() -> None:
 
 def test_a_file_is_described_for_the_objectives_asked_for(tmp_path: Path) -> None:
     write_instance(tmp_path / "hand.json", HAND)
-    assert [row.objective for row in describe(str(tmp_path / "hand.json"), [])] == ["time"]
-    assert [row.objective for row in describe(str(tmp_path / "hand.json"), ["energy", "weighted:0.5"])] == [
+    assert [row.objective for row in described(str(tmp_path / "hand.json"), [])] == ["time"]
+    assert [row.objective for row in described(str(tmp_path / "hand.json"), ["energy", "weighted:0.5"])] == [
         "energy",
         "weighted:0.5",
     ]
@@ -106,15 +104,15 @@ def test_a_file_is_described_for_the_objectives_asked_for(tmp_path: Path) -> Non
 
 def test_a_suite_is_described_problem_by_problem(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SUITE)
-    rows = describe(str(tmp_path / "small.toml"), [])
+    rows = list(described(str(tmp_path / "small.toml"), []))
     assert [row.objective for row in rows] == ["time", "energy"]
     assert all(row.compute_spread == row.bandwidth_spread == 1 for row in rows)
-    said = answer("small", rows)
-    assert json.loads(json.dumps(said, allow_nan=False))["problems"] == 2
-    table = [line for line in text(rows).splitlines() if line.startswith("|")]
+    assert counts(rows)["problems"] == 2
+    json.dumps([asdict(row) for row in rows], allow_nan=False)
+    table = [line for line in description(rows).splitlines() if line.startswith("|")]
     assert len(table) == 2 + len(rows)
-    assert table[0].count("|") == len(HEADER) + 1
-    assert hardness_text(("small", row) for row in rows).count("\n") == 1 + len(rows)
+    assert table[0].count("|") == len(DESCRIBED) + 1
+    assert hardness_csv(("small", row) for row in rows).count("\n") == 1 + len(rows)
 
 
 def test_counts_are_of_plans_that_exist(searched: Hardness) -> None:
