@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
-from instances.tables import Floats, Tables
+from instances.tables import Flags, Floats, Tables
 from solvers.exact.grid_bounds import GridBound, cheapest_partners
-from solvers.exact.joint_states import ENTRIES, Teams, team_entries
-
-Flags = NDArray[np.bool_]
+from solvers.exact.joint_states import MOST_ENTRIES, JointStates, joint_entries, joint_states
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,15 @@ class GridCosts:
         return found
 
     @cached_property
-    def teams(self) -> Teams | None:
-        """All teams of the grid, if there are several pipelines and not too many teams."""
-        size = team_entries(self.tables, self.replicas, self.stages, self.width)
-        return Teams.of(self.tables, self.replicas, self.width) if self.replicas > 1 and size <= ENTRIES else None
+    def alone(self) -> JointStates:
+        """The states of a single pipeline: one for each group."""
+        return joint_states(self.tables, 1, self.width)
+
+    @cached_property
+    def joint(self) -> JointStates | None:
+        """The states of all pipelines together, if they are not too many."""
+        entries = joint_entries(self.tables, self.replicas, self.stages, self.width)
+        return joint_states(self.tables, self.replicas, self.width) if entries <= MOST_ENTRIES else None
 
     @cached_property
     def idle_power(self) -> float:

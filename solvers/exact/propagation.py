@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.tables import Floats, Ints
-from solvers.exact.costs import Flags, GridCosts
+from instances.tables import Flags, Floats, Ints
+from solvers.exact.costs import GridCosts
 from solvers.exact.grid_bounds import SAFETY
 from solvers.exact.subproblem import Part
 

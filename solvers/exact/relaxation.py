@@ -72,38 +72,34 @@ def tighten_part(part: Part, target: float, steps: int, offer: Callable[[Plan], 
 
 def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
     """Bound the part by one view; the bound and how many choices went."""
-    from solvers.exact.joint_multipliers import tighten_team
-    from solvers.exact.multipliers import tighten  # numba loads late
+    from solvers.exact.lagrangian import Multipliers, Relaxation, forbid, tighten  # numba loads late
 
     costs, tables = part.costs, part.costs.tables
-    count = view.beyond - view.first
-    groups: Ints = np.zeros((count, costs.stages), dtype=np.int64)
-    layers: Ints = np.zeros(costs.stages, dtype=np.int64)
-    price = part.prices.setdefault(view.name, np.zeros(len(tables.counts)))
-    stay, move = part.stay[view.first : view.beyond], part.move[view.first : view.beyond]
-    teams = costs.teams if count == costs.replicas else None
-    if teams is not None:
-        weights = part.prices.setdefault(f"weights of {view.name}", np.full(count, 1 / count))
-        # The exchange must be short enough; only its energy adds up.
-        extra = view.exchange * teams.sync_energy.min(axis=0)
-        bound, dropped, found = tighten_team(
-            *(view.timed, view.timed_hop, view.steady, view.rest, view.rest_hop),
-            *(stay, move, teams.sync, part.sync_high, extra, teams.digits, teams.powers),
-            *(tables.counts, tables.layers, view.constant, view.limit),
-            *(price, weights, steps, groups, layers),
-        )
-    else:
-        like_before = np.array([r > view.first and part.alike(r, r - 1) for r in range(view.first, view.beyond)])
-        node, hop = view.timed / count + view.rest, view.timed_hop / count + view.rest_hop
-        constant = view.constant + float(view.steady.mean())
-        bound, dropped, path = tighten(
-            *(node, hop, stay, move, like_before, tables.counts, tables.layers, constant, view.limit),
-            *(price, steps, groups[0], layers),
-        )
-        found = path + constant < view.limit
-    if found and count == costs.replicas:
+    rows, count = slice(view.first, view.beyond), view.beyond - view.first
+    states = costs.joint if costs.joint is not None and count == costs.replicas else costs.alone
+    can_serve, can_flow = part.stay[rows], part.move[rows]
+    like_before = np.array([r > view.first and part.alike(r, r - 1) for r in range(view.first, view.beyond)])
+    allowed = states.allowed(can_serve, tables.counts, part.sync_high)
+    # The exchange must be short enough; only its energy adds up.
+    joint = view.exchange * states.exchange_energy.min(axis=0)
+    last: Ints = (np.arange(costs.stages) == costs.stages - 1).astype(np.int64)
+    relaxation = Relaxation(
+        *(view.timed, view.timed_hop, view.steady, view.rest, view.rest_hop, joint, view.constant, view.limit),
+        *(states.digits, states.powers, allowed, last),
+        *(can_serve, can_flow, tables.counts, like_before, tables.layers),
+    )
+    kept = part.multipliers.setdefault(view.name, (np.zeros(len(tables.counts)), np.full(count, 1 / count)))
+    multipliers = Multipliers(*kept)
+    bound, least, cost, groups, layers = tighten(relaxation, multipliers, steps)
+    dropped = 0
+    if bound <= view.limit < np.inf:
+        # A block may cost as much as is left while the others cost their least.
+        blocks = [(b, view.limit - bound + cost) for b, cost in enumerate(least)]
+        reverse = relaxation.reversed()
+        dropped = sum(forbid(relaxation, reverse, multipliers, b, limit) for b, limit in blocks)
+    if cost < view.limit and count == costs.replicas:
         offer(Plan.from_groups(costs.bound.grid.micro_batch, layers, groups))
-    return float(bound - SAFETY * abs(bound)) if np.isfinite(bound) else float(bound), int(dropped)
+    return float(bound - SAFETY * abs(bound)) if np.isfinite(bound) else float(bound), dropped
 
 
 def _time_views(part: Part, target: float) -> list[View]:

@@ -101,7 +101,7 @@ class Search:
     def _tighten(self, part: Part, record: GridRecord, steps: int) -> None:
         costs = part.costs
         groups, layers = len(costs.tables.counts), costs.tables.layers
-        ways = costs.replicas if costs.teams is None else costs.replicas * len(costs.teams.digits) / groups
+        ways = costs.replicas if costs.joint is None else costs.replicas * len(costs.joint.digits) / groups
         work = costs.stages * ways * groups * layers * (groups + costs.width / 2)
         steps = max(1, min(steps, int(STEPS_WORK / work)))
         target = self.incumbent.target

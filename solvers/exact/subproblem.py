@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from instances.plan import Plan
-from instances.tables import Floats
-from solvers.exact.costs import Flags, GridCosts
+from instances.tables import Flags, Floats
+from solvers.exact.costs import GridCosts
 from solvers.exact.grid_bounds import SAFETY
 
 MOST_ORDERED = 6
@@ -33,8 +33,8 @@ class Part:
         [r, s, k, j]: pipeline r may go from group k in stage s to group j in stage s + 1.
     value, time_s, pipeline_s
         Lower bounds on the objective, the time, and the time without gradient exchange of the plans left.
-    prices
-        The best prices on groups found so far, by relaxation.
+    multipliers
+        The best Lagrangian multipliers found so far by name of the relaxation: [k] on groups, [r] on pipelines.
     final
         Not to be split further: a model's turn.
     forbidden
@@ -53,7 +53,7 @@ class Part:
     value: float
     time_s: float
     pipeline_s: float
-    prices: dict[str, Floats] = field(default_factory=dict)
+    multipliers: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
     final: bool = False
     forbidden: list[Plan] = field(default_factory=list)
     attempts: int = 0
@@ -86,7 +86,7 @@ class Part:
             self.value,
             self.time_s,
             self.pipeline_s,
-            {name: price.copy() for name, price in self.prices.items()},
+            {name: (gpus.copy(), weights.copy()) for name, (gpus, weights) in self.multipliers.items()},
             forbidden=list(self.forbidden),
             attempts=self.attempts,
         )

@@ -11,8 +11,8 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from instances.plan import Plan
+from instances.tables import Flags
 from solvers.core.deadline import Deadline
-from solvers.exact.costs import Flags
 from solvers.exact.subproblem import MOST_ORDERED, Part
 
 Literal = cp_model.IntVar
