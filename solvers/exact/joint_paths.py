@@ -184,7 +184,7 @@ def forbid_hops(limit: float, network: Network, ahead: Labels, behind: Labels, s
     """Forbid every hop of the block's pipeline r from stage s whose cheapest paths cost more; how many went."""
     digits, can_flow, row = network.digits, network.can_flow, network.first + r
     groups, stages = network.hops.shape[1], network.allowed.shape[0]
-    beyond = np.empty(ahead.spare.shape)
+    beyond = np.empty((ahead.spare.shape[0], ahead.spare.shape[1]))
     add_hops(network, ahead, s, r, beyond)
     layers = beyond.shape[1] - 1
     least = np.full((groups, groups), np.inf)

@@ -19,14 +19,15 @@ from solvers.brute import Brute
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
-from solvers.exact.cpsat_model.model import _CLAIM as SAT_CLAIM
-from solvers.exact.cpsat_model.model import SatModel
+from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
+from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
 from solvers.exact.grid_bounds import grid_bounds
 from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.milp_model import backends
+from solvers.exact.node import Node
 from solvers.exact.search import Search
-from solvers.exact.subproblem import Part
+from solvers.exact.subproblem import Subproblem
 from tests.random_instances import random_instance
 
 DATA = Path(__file__).parent.parent / "data"
@@ -52,7 +53,7 @@ class Liar:
 
     answer: Answer
 
-    def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
+    def solve(self, subproblem: Subproblem, target: float, seconds: float | None) -> Answer:
         """The answer."""
         return self.answer
 
@@ -66,19 +67,19 @@ def test_a_bound_above_the_models_own_plan_is_a_contradiction() -> None:
     value = problem.value(plan)
     assert value is not None
     search = search_with(problem, Liar(Answer(Claim.BEST, plan, bound=1.01 * value)))
-    part = _part_with(problem, plan)
+    node = _node_with(problem, plan)
     with pytest.raises(Contradiction, match=rf"bound of .*{value!r}"):
-        search._solve(part, search._records[part.costs.bound.grid])
+        search._solve_leaf(node, search._records[node.costs.grid])
 
 
 def test_a_plan_that_the_referee_refuses_is_a_contradiction() -> None:
     problem = Problem(random_instance(3), TIME)
-    part = _part_with(problem, best_plan(problem))
+    node = _node_with(problem, best_plan(problem))
     layers = problem.instance.model.layers
     wrong = Plan.from_groups(problem.instance.training.micro_batches[0], [layers + 1], [[0]])
     search = search_with(problem, Liar(Answer(Claim.BEST, wrong)))
     with pytest.raises(Contradiction, match="referee refuses"):
-        search._solve(part, search._records[part.costs.bound.grid])
+        search._solve_leaf(node, search._records[node.costs.grid])
 
 
 def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
@@ -103,7 +104,7 @@ def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
 
 
 def test_a_solver_that_never_finishes_proves_nothing() -> None:
-    """Every part is left open: the outcome keeps the start, and its bound is no better than the relaxation's."""
+    """Every node is left open: the outcome keeps the start, and its bound is no better than the relaxation's."""
     problem = Problem(random_instance(3), TIME)
     plan = best_plan(problem)
     clock = Deadline(evaluations=1)
@@ -203,13 +204,13 @@ def test_the_step_behind_the_wrong_optimum_is_switched_off(monkeypatch: pytest.M
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", spy)
     problem = Problem(random_instance(3), TIME)
-    SatModel(threads=1, seed=0).solve(_part_with(problem, best_plan(problem)), float("inf"), None)
+    CpSatModel(threads=1, seed=0).solve(_node_with(problem, best_plan(problem)), float("inf"), None)
     assert seen == [0]
 
 
 def test_an_invalid_model_is_our_bug_and_raises() -> None:
     with pytest.raises(KeyError):
-        SAT_CLAIM[cp_model.MODEL_INVALID]
+        CPSAT_CLAIM[cp_model.MODEL_INVALID]
     with pytest.raises(KeyError):
         backends._CLAIM[pulp.LpSolutionUnbounded]
 
@@ -218,23 +219,23 @@ def test_building_a_model_stops_at_the_deadline() -> None:
     with pytest.raises(OutOfTime):
         Deadline(0.0).check()
     problem = Problem(random_instance(3), TIME)
-    answer = SatModel(threads=1, seed=0).solve(_part_with(problem, best_plan(problem)), float("inf"), 0.0)
+    answer = CpSatModel(threads=1, seed=0).solve(_node_with(problem, best_plan(problem)), float("inf"), 0.0)
     assert answer.claim is Claim.STOPPED
     assert answer.plan is None
     assert answer.bound is None
 
 
-def _part_with(problem: Problem, plan: Plan) -> Part:
-    """The whole grid of a plan, as a part for a model."""
-    from solvers.exact.costs import GridCosts
-    from solvers.exact.propagation import fit_steps, fit_sync
+def _node_with(problem: Problem, plan: Plan) -> Node:
+    """The whole grid of a plan, as a node for a model."""
+    from solvers.exact.propagation import limit_steps, limit_sync
 
     bounds = {tuple(bound.grid): bound for bound in grid_bounds(problem.tables, problem.goal)}
-    part = Part.whole(GridCosts(problem.tables, problem.goal, bounds[plan.replicas, plan.stages, plan.micro_batch]))
-    assert fit_steps(part)
-    assert fit_sync(part, float("inf"))
-    part.final = True
-    return part
+    bound = bounds[plan.replicas, plan.stages, plan.micro_batch]
+    node = Node.root(BoundedCosts(problem.tables, problem.goal, bound.grid, bound))
+    assert limit_steps(node)
+    assert limit_sync(node, float("inf"))
+    node.final = True
+    return node
 
 
 @pytest.mark.parametrize("name", ["cpsat", "milp"])
