@@ -7,8 +7,6 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from instances.plan import Plan
 from instances.tables import Flags, Floats
@@ -70,6 +68,9 @@ class Subproblem:
 
     def holds(self, plan: Plan) -> bool:
         """Whether the exchange and the slowest steps of a plan on this grid lie in its ranges."""
+        from scipy.sparse import csr_array  # loads late
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         costs, b = self.costs, self.costs.position[1]
         tables, stages = costs.tables, costs.stages
         if costs.replicas > 1 and not self.sync_low <= _exchange(costs, plan) <= self.sync_high:

@@ -19,6 +19,7 @@ from solvers.brute import Brute
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
+from solvers.exact.bounded_costs import BoundedCosts
 from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
 from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
@@ -26,6 +27,7 @@ from solvers.exact.grid_bounds import grid_bounds
 from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.milp_model import backends
 from solvers.exact.node import Node
+from solvers.exact.propagation import limit_steps, limit_sync
 from solvers.exact.search import Search
 from solvers.exact.subproblem import Subproblem
 from tests.random_instances import random_instance
@@ -92,6 +94,17 @@ def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
     search.incumbent.offer(plan)
     with pytest.raises(Contradiction, match=f"the cheap bound claims a bound of {2 * value!r}.*{value!r}"):
         search.run()
+
+
+def test_sixteen_pipelines_that_match_no_ranges_are_told_at_once() -> None:
+    """Every pipeline fits all ranges but the last: there is no matching, and trying all orders would take days."""
+    costs = _many_pipelines(16)
+    node = Node.root(costs)
+    plan = Plan.from_groups(costs.grid.micro_batch, [costs.tables.layers], [[0]] * 16)
+    node.low[:], node.high[:], node.sync_low, node.sync_high = 0.0, float("inf"), 0.0, float("inf")
+    assert node.holds(plan)
+    node.high[-2:] = 0.0
+    assert not node.holds(plan)
 
 
 def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
@@ -225,10 +238,21 @@ def test_building_a_model_stops_at_the_deadline() -> None:
     assert answer.bound is None
 
 
+def _many_pipelines(replicas: int) -> BoundedCosts:
+    """One-stage pipelines on GPUs of one group."""
+    first = random_instance(2)
+    group = first.groups[0].model_copy(update={"count": replicas, "memory": 1e12})
+    one = tuple(row[:1] for row in first.network.latency[:1]), tuple(row[:1] for row in first.network.bandwidth[:1])
+    network = first.network.model_copy(update={"latency": one[0], "bandwidth": one[1], "energy_per_byte": None})
+    training = first.training.model_copy(update={"global_batch": replicas, "micro_batches": (1,)})
+    pool = first.model_copy(update={"groups": (group,), "network": network, "training": training, "sites": None})
+    problem = Problem(pool, TIME)
+    (bound,) = [bound for bound in grid_bounds(problem.tables, TIME) if bound.grid == (replicas, 1, 1)]
+    return BoundedCosts(problem.tables, TIME, bound.grid, bound)
+
+
 def _node_with(problem: Problem, plan: Plan) -> Node:
     """The whole grid of a plan, as a node for a model."""
-    from solvers.exact.propagation import limit_steps, limit_sync
-
     bounds = {tuple(bound.grid): bound for bound in grid_bounds(problem.tables, problem.goal)}
     bound = bounds[plan.replicas, plan.stages, plan.micro_batch]
     node = Node.root(BoundedCosts(problem.tables, problem.goal, bound.grid, bound))
