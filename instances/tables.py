@@ -19,6 +19,7 @@ from instances.workload import Workload
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Grid(NamedTuple):

@@ -1,4 +1,4 @@
-"""CP-SAT: proves optima and bounds by OR-Tools models of parts of grids."""
+"""CP-SAT: proves optima and bounds by OR-Tools models of subproblems."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class CpSat(Solver):
     """
 
     start: str = "memetic"
+    whole: bool = False
 
     name: ClassVar[str] = "cpsat"
-    summary: ClassVar[str] = "CP-SAT on the parts of each grid that bounds leave open"
+    summary: ClassVar[str] = "CP-SAT on what branch and bound leaves of each grid"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
     takes_start: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")
@@ -41,8 +42,8 @@ class CpSat(Solver):
         """Prove the optimum, or the best bound that the budget allows."""
 
         def make() -> Model:
-            from solvers.exact.cpsat_model.model import SatModel  # OR-Tools loads late
+            from solvers.exact.cpsat_model.model import CpSatModel  # OR-Tools loads late
 
-            return SatModel(budget.threads, budget.seed)
+            return CpSatModel(budget.threads, budget.seed)
 
-        return solve_exactly(problem, budget, monitor, make, ("ortools",), self.start)
+        return solve_exactly(problem, budget, monitor, make, ("ortools",), self.start, self.whole)

@@ -1,4 +1,4 @@
-"""MILP: proves optima and bounds by mixed-integer programmes of parts of grids, through PuLP."""
+"""MILP: proves optima and bounds by mixed-integer programs of subproblems, through PuLP."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Milp(Solver):
 
     backend: str = "highs"
     start: str = "memetic"
+    whole: bool = False
 
     name: ClassVar[str] = "milp"
-    summary: ClassVar[str] = "mixed-integer programmes on the parts of each grid that bounds leave open"
+    summary: ClassVar[str] = "mixed-integer programs on what branch and bound leaves of each grid"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
     takes_start: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")
@@ -50,8 +51,8 @@ class Milp(Solver):
         """Prove the optimum, or the best bound that the budget allows."""
 
         def make() -> Model:
-            from solvers.exact.milp_model.model import MipModel  # PuLP and HiGHS load late
+            from solvers.exact.milp_model.model import MilpModel  # PuLP and HiGHS load late
 
-            return MipModel(self.backend, budget.threads, budget.seed)
+            return MilpModel(self.backend, budget.threads, budget.seed)
 
-        return solve_exactly(problem, budget, monitor, make, PACKAGES[self.backend], self.start)
+        return solve_exactly(problem, budget, monitor, make, PACKAGES[self.backend], self.start, self.whole)

@@ -122,6 +122,7 @@ class _Search:
         return cost.total
 
 
+# 66 lines, of which 20 state the contract.
 def search(
     hop: Matrix,
     exchange: Matrix,

@@ -1,4 +1,4 @@
-"""One grid: search a partition, read the pipelines off it, and price them with every micro-batch, either end first."""
+"""One grid: search a partition, read the pipelines off it, and evaluate them both ways with every micro-batch size."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GridSearch:
         self._pricer = Pricer(tables, Goal(time_weight=1.0))
 
     def run(self, shape: Shape, deadline: Deadline, grids_left: int) -> GridResult:
-        """Search within an even share of what the clock leaves, and price what comes of it."""
+        """Search within an even share of what the clock leaves, and evaluate the plans it leads to."""
         replicas, stages, _ = shape
         began = deadline.seconds
         until = inf if deadline.left is None else began + deadline.left / grids_left
@@ -79,7 +79,7 @@ class GridSearch:
         return GridResult(plan, inf if time_s is None else time_s, found.candidates < wanted, details)
 
     def _fastest(self, shape: Shape, pipelines: np.ndarray[Any, Any]) -> tuple[Plan | None, float | None]:
-        """The fastest plan with these groups (R x S), either end first, and the referee's time."""
+        """The fastest plan with these groups (R x S), in either direction, and the referee's time."""
         layers = equal_layers(self._tables.layers, shape.stages)
         plans = [
             Plan.from_groups(size, layers, placed)

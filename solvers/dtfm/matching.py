@@ -48,7 +48,7 @@ def bottleneck_matching(weights: NDArray[np.float64]) -> tuple[float, NDArray[np
             bottleneck = max(bottleneck, reach[column])
             in_tree[column] = True
             row = row_of[column]
-        while column >= 0:  # turn the path over: every row on it takes the column it reached
+        while column >= 0:  # augment: every row on the path takes the column that it reached
             row = parent[column]
             row_of[column] = row
             column_of[row], column = column, column_of[row]

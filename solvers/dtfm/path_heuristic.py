@@ -11,7 +11,7 @@ from solvers.core.compiled import compiled
 
 IMPROVED_STARTS = 8
 LONGEST_MOVE = 3  # stages in a segment that moves as a whole
-NOISE = 1e-12  # relative; smaller improvements are rounding and could go round in circles
+NOISE = 1e-12  # relative; smaller improvements are rounding and could cycle
 
 
 @compiled

@@ -1,4 +1,6 @@
-"""DT-FM's evolutionary scheduler as a solver (SPEC 4.2): its cost guides the search, the referee values the plan.
+"""DT-FM's evolutionary scheduler as a solver: its cost guides the search, the referee values the plan.
+
+See docs/model.md, Baselines.
 
 Source: Yuan et al. 2022 (arXiv 2206.01288), sections 3 and 4.
 """
@@ -25,7 +27,7 @@ GAINS = ("paper", "baseline")
 @register
 @dataclass(frozen=True)
 class Dtfm(Solver):
-    """Searches a partition for each grid of all GPUs, then lets the referee choose grid, direction and micro-batch.
+    """Searches for a partition on each grid of all GPUs, then lets the referee choose grid, direction and micro-batch.
 
     It guides itself by its own cost and by time, whatever the goal: under another objective its one plan
     is valued as it is. It sees neither compute speed nor memory: a grid whose plan does not fit is
@@ -36,7 +38,7 @@ class Dtfm(Solver):
     limit is shared out evenly over the grids still to come, so what one does not use goes to the others.
     """
 
-    candidates: int = 5000  # for each grid: 100 initial ones and 4,900 trails
+    candidates: int = 5000  # for each grid: an initial population of 100 and 4,900 offspring
     gain: str = "paper"  # or `baseline`, the plain gain that the authors compare with
 
     name: ClassVar[str] = "dtfm"
@@ -50,7 +52,7 @@ class Dtfm(Solver):
             raise ValueError(f"option 'gain': {self.gain!r} is neither {' nor '.join(GAINS)}")
 
     def warm_up(self) -> None:
-        """Compile the search and the pricing of plans, or load what was compiled."""
+        """Compile the search and the evaluation of plans, or load what was compiled."""
         from solvers.dtfm.grid_search import warm_up
 
         warm_up()
@@ -75,7 +77,7 @@ class Dtfm(Solver):
 
 
 class _Run:
-    """The fastest plan so far, and a line on each grid."""
+    """The fastest plan so far, and a record of each grid."""
 
     def __init__(self, problem: Problem, search: GridSearch, deadline: Deadline, monitor: Monitor) -> None:
         self._problem, self._search, self._deadline, self._monitor = problem, search, deadline, monitor

@@ -1,1 +1,1 @@
-"""What the two exact methods share: relaxations, parts of grids, the search over them and its records."""
+"""What the two exact methods share: branch and bound over grids, its relaxations and records, terms of leaf models."""

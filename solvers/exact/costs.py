@@ -1,4 +1,4 @@
-"""What one grid's stages and hops cost, as the relaxations and the splitting need it."""
+"""What one grid's stages and hops cost, from the instance's tables alone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.objective import CAP_SLACK, Goal
-from instances.tables import Floats, Tables
-from solvers.exact.grid_bounds import GridBound, cheapest_partners
-from solvers.exact.joint_states import ENTRIES, Teams, team_entries
-
-Flags = NDArray[np.bool_]
+from instances.tables import Flags, Floats, Grid, Tables
 
 
 @dataclass(frozen=True)
@@ -25,27 +20,27 @@ class GridCosts:
 
     tables: Tables
     goal: Goal
-    bound: GridBound
+    grid: Grid
 
     @cached_property
     def position(self) -> tuple[int, int]:
         """Where the grid stands in the tables, (r, b)."""
-        return self.tables.indices(self.bound.grid)
+        return self.tables.indices(self.grid)
 
     @property
     def stages(self) -> int:
         """S."""
-        return self.bound.grid.stages
+        return self.grid.stages
 
     @property
     def replicas(self) -> int:
         """R."""
-        return self.bound.grid.replicas
+        return self.grid.replicas
 
     @cached_property
     def repeats(self) -> int:
         """How often a pipeline repeats its slowest step, M - 1."""
-        return self.tables.micro_batch_count(self.bound.grid) - 1
+        return self.tables.micro_batch_count(self.grid) - 1
 
     @property
     def width(self) -> int:
@@ -85,38 +80,6 @@ class GridCosts:
         moved = self.tables.batch // self.replicas * self.tables.message_bytes
         return moved * (self.tables.per_byte + self.tables.per_byte.T)
 
-    @cached_property
-    def exchange(self) -> Floats:
-        """Least seconds that a holder spends on the gradient exchange, [first, last, k, layers]."""
-        tables, replicas = self.tables, self.replicas
-        found = np.zeros((2, 2, len(tables.counts), self.width))
-        if replicas > 1:
-            for first in (0, 1):
-                for last in (0, 1):
-                    for held in range(1, self.width):
-                        share = float(tables.gradient[first, last, held]) / replicas
-                        cost = tables.latency + share / tables.bandwidth
-                        out, into = (cheapest_partners(c, tables.counts, replicas) for c in (cost, cost.T))
-                        found[first, last, :, held] = 2 * np.maximum(out, into)
-        return found
-
-    @cached_property
-    def teams(self) -> Teams | None:
-        """All teams of the grid, if there are several pipelines and not too many teams."""
-        size = team_entries(self.tables, self.replicas, self.stages, self.width)
-        return Teams.of(self.tables, self.replicas, self.width) if self.replicas > 1 and size <= ENTRIES else None
-
-    @cached_property
-    def idle_power(self) -> float:
-        """Least idle power of all GPUs that the grid uses."""
-        idle = np.sort(np.repeat(self.tables.idle, self.tables.counts))
-        return float(idle[: self.replicas * self.stages].sum())
-
-    @cached_property
-    def busy_energy(self) -> float:
-        """A lower bound on the energy apart from idle power."""
-        return max(0.0, self.bound.energy - self.idle_power * self.bound.time_s)
-
     def energy_limit(self) -> float:
         """The most energy a plan may use."""
         cap = self.goal.energy_cap
@@ -126,33 +89,19 @@ class GridCosts:
         """The most seconds a plan may take if its value is to be below the target and its caps kept."""
         goal = self.goal
         limit = np.inf if goal.time_cap is None else goal.time_cap * (1 + 2 * CAP_SLACK)
-        slope = goal.time_weight + goal.energy_weight * self.idle_power
-        if slope > 0 and target < np.inf:
-            limit = min(limit, (target - goal.energy_weight * self.busy_energy) / slope)
-        if self.energy_limit() < np.inf:
-            limit = min(limit, (self.energy_limit() - self.busy_energy) / self.idle_power)
-        return float(limit)
+        return min(limit, target / goal.time_weight) if goal.time_weight > 0 else limit
 
     def allowed(self) -> tuple[Flags, Flags]:
-        """`stay[s, k, l]` and `move[s, k, j]`: what memory and the number of GPUs allow."""
+        """`can_serve[s, k, l]` and `can_flow[s, k, j]`: what memory and the number of GPUs allow."""
         r, b = self.position
         groups, stages = len(self.tables.counts), self.stages
-        stay = np.zeros((stages, groups, self.width), dtype=bool)
+        can_serve = np.zeros((stages, groups, self.width), dtype=bool)
         for s in range(stages):
             fits = self.tables.fits[r, b, :, int(s == 0), int(s == stages - 1)]
-            stay[s] = (np.arange(self.width) >= 1) & (np.arange(self.width) <= fits[:, None])
-        move = np.ones((max(stages - 1, 0), groups, groups), dtype=bool)
-        move[:, np.arange(groups), np.arange(groups)] = self.tables.counts > 1
-        return stay, move
-
-    def steps_of(self, stay: Flags, move: Flags) -> tuple[Floats, Floats]:
-        """All seconds that the slowest forward and backward step can take, rising."""
-        kinds = (self.forward, self.send), (self.backward, self.send.T)
-        forward, backward = (
-            np.unique(np.concatenate([compute[0][stay[:-1].any(axis=0)], compute[1][stay[-1]], send[move.any(axis=0)]]))
-            for compute, send in kinds
-        )
-        return forward, backward
+            can_serve[s] = (np.arange(self.width) >= 1) & (np.arange(self.width) <= fits[:, None])
+        can_flow = np.ones((max(stages - 1, 0), groups, groups), dtype=bool)
+        can_flow[:, np.arange(groups), np.arange(groups)] = self.tables.counts > 1
+        return can_serve, can_flow
 
     def _trimmed(self, table: Floats) -> Floats:
         return np.ascontiguousarray(table[self.position[1], :, :, : self.width].transpose(1, 0, 2))

@@ -6,38 +6,41 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from solvers.exact.grid_bounds import GridBound
+from instances.tables import Grid
 from solvers.exact.leaf_model import Answer
 
 
 @dataclass
 class GridRecord:
-    """One grid. It is closed when none of its parts is open."""
+    """One grid. It is closed when none of its subproblems is open."""
 
-    cheap: GridBound
+    grid: Grid
+    cheap: float | None  # the cheap bound; None if there is none, or if no plan can be feasible
+    whole: bool = False  # solved by one plain model, without bounds of our own
+    feasible: bool = True  # whether a plan may be feasible on it
+    started: bool = False
     open_parts: int = 0
-    parts: int = 0  # that the grid was split into
+    parts: int = 0  # subproblems that the grid was split into
     models: int = 0  # solved, finished or not
-    closed_bound: float = math.inf  # least over the closed parts
-    open_bound: float = math.inf  # least over the open parts; kept by the search
+    closed_bound: float = math.inf  # least over the closed subproblems
+    open_bound: float = math.inf  # least over the open ones; kept by the search
     variables: int = 0  # of the largest model
     rows: int = 0  # of the largest model
     nodes: int = 0
     seconds: float = 0.0
-    started: bool = False
 
     @property
     def bound(self) -> float | None:
-        """Proven for every plan on the grid; None if there is none."""
-        if self.cheap.value is None:
-            return None
-        if not self.started:
-            return self.cheap.value
+        """Proven for every plan on the grid; None if there is none, or if nothing is proven."""
+        if not self.feasible or not self.started:
+            return self.cheap
         least = min(self.closed_bound, self.open_bound)
-        return max(least, self.cheap.value) if least < math.inf else None
+        if self.cheap is not None:
+            least = max(least, self.cheap) if least < math.inf else least
+        return least if -math.inf < least < math.inf else None
 
     def close_part(self, bound: float) -> None:
-        """A part is done: no plan in it is below the bound."""
+        """A subproblem is done: no plan in it is below the bound."""
         self.open_parts -= 1
         self.closed_bound = min(self.closed_bound, bound)
 
@@ -51,20 +54,20 @@ class GridRecord:
     def closed(self, target: float) -> str:
         """How the grid was closed."""
         bound = self.bound
-        if bound is None:
+        if not self.feasible or (self.started and not self.open_parts and bound is None):
             return "infeasible"
         if not self.started:
-            return "cheap bound" if bound >= target else "open"
-        return "solved" if self.open_parts == 0 or bound >= target else "open"
+            return "cheap bound" if bound is not None and bound >= target else "open"
+        return "solved" if self.open_parts == 0 or (bound is not None and bound >= target) else "open"
 
     def as_json(self, target: float) -> dict[str, Any]:
         """The record as `solve --json` prints it."""
-        grid = self.cheap.grid
         return {
-            "replicas": grid.replicas,
-            "stages": grid.stages,
-            "micro_batch": grid.micro_batch,
-            "cheap_bound": self.cheap.value,
+            "replicas": self.grid.replicas,
+            "stages": self.grid.stages,
+            "micro_batch": self.grid.micro_batch,
+            **({"whole": True} if self.whole else {}),
+            "cheap_bound": self.cheap,
             "bound": self.bound,
             "closed": self.closed(target),
             "parts": self.parts,

@@ -11,7 +11,7 @@ from solvers.core.interface import Monitor, Problem
 from solvers.exact.leaf_model import Contradiction
 
 CLOSING = 5e-7
-"""Relative gap at which a part counts as closed: half of what `optimal` may leave (SPEC 1.6)."""
+"""Relative gap at which a subproblem counts as closed: half of what `optimal` may leave (docs/model.md, Gaps)."""
 AGREEMENT = 1e-9
 """Relative room for rounding before a bound above a plan's value is a contradiction."""
 

@@ -1,178 +1,208 @@
-"""Compiled shortest paths of all pipelines at once, which hold the same layers in a stage. Import late: numba.
+"""Compiled shortest paths of pipelines through (stage, joint state, layers held). Import late: numba.
 
-A team is one group for each pipeline, numbered by its digits: `digits[t, r]` is the group in pipeline r, worth
-`digits[t, r] * powers[r]`. The state is (stage, team, layers). `fine[s, t, l]` says which teams may hold how
-many layers in a stage, `cost[last, t, l]` what that costs, prices included; `hops[r, k, j]` is the cost of a hop
-in pipeline r, and `move[r, s, k, j]` allows it.
+The pipelines of a block go through the stages together and hold the same layers; a block of one pipeline is an
+ordinary path. A path may use a group more often than it has GPUs: `lagrangian` puts multipliers on that.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from solvers.core.compiled import compiled
+from instances.tables import Flags, Floats, Ints
+from solvers.core.compiled import inner
 
 
-@compiled
-def hop_back(hops, move, digits, powers, skipped, costs, room, least):  # type: ignore[no-untyped-def]
-    """Put the hops of all pipelines but `skipped` before `costs` [t, m], in place, one pipeline after the other.
+class Network(NamedTuple):
+    """What one block of pipelines may choose, and what that costs, multipliers included.
 
-    `room` is as large as `costs`; layer counts below `least` cannot occur. `move[r, k, j]` allows a hop.
+    Attributes
+    ----------
+    first
+        The block's first pipeline.
+    allowed
+        [s, t, l]: stage s may be in state t with l layers.
+    last
+        [s] 1 for the last stage of a pipeline, else 0.
+    cost
+        [last, t, l] of a stage in a state.
+    hops
+        [m, k, j] of a hop in the m-th pipeline of the block.
+    can_flow
+        [r, s, k, j]: pipeline r may go from group k in stage s to group j in the next.
+    digits, powers
+        The states, as in `JointStates`.
     """
-    teams, pipelines = digits.shape
-    groups, width = hops.shape[1], costs.shape[1]
-    for r in range(pipelines):
+
+    first: int
+    allowed: Flags
+    last: Ints
+    cost: Floats
+    hops: Floats
+    can_flow: Flags
+    digits: Ints
+    powers: Ints
+
+
+class Labels(NamedTuple):
+    """Least costs to the end with m layers, by [s, t, m].
+
+    `ending` is of stages s.. with stage s in state t; `onward` is of the hops to stage s, from state t, and all
+    beyond, so its last row, s = S, is 0 for no layers. `spare` [t, m] is for work in between.
+    """
+
+    ending: Floats
+    onward: Floats
+    spare: Floats
+
+
+@inner
+def empty_labels(stages: int, states: int, layers: int) -> Labels:
+    """Labels to be filled in."""
+    onward = np.full((stages + 1, states, layers + 1), np.inf)
+    for t in range(states):
+        onward[stages, t, 0] = 0.0
+    return Labels(np.empty((stages, states, layers + 1)), onward, np.empty((states, layers + 1)))
+
+
+@inner
+def add_hops(  # noqa: C901 - nested loops; a slice assigned would compile twice as long as all of it
+    network: Network, labels: Labels, s: int, skipped: int, found: Floats
+) -> None:
+    """Write to `found` [t, m] the costs from stage s + 1 on with the hops from stage s, pipeline after pipeline.
+
+    The pipeline `skipped` of the block does not move: its group is that of stage s + 1.
+    """
+    digits, powers, hops, can_flow, spare = network.digits, network.powers, network.hops, network.can_flow, labels.spare
+    states, beyond = spare.shape
+    fewest = network.allowed.shape[0] - 1 - s  # each stage holds a layer at least
+    for t in range(states):
+        for m in range(beyond):
+            found[t, m] = labels.ending[s + 1, t, m]
+    for r in range(digits.shape[1]):
         if r == skipped:
             continue
-        room[:] = np.inf
-        for t in range(teams):
+        for t in range(states):
+            for m in range(beyond):
+                spare[t, m] = found[t, m]
+                found[t, m] = np.inf
+        for t in range(states):
             k = digits[t, r]
-            for j in range(groups):
-                if move[r, k, j]:
-                    c = hops[r, k, j]
+            for j in range(hops.shape[1]):
+                if can_flow[network.first + r, s, k, j]:
+                    hop = hops[r, k, j]
                     to = t + (j - k) * powers[r]
-                    for m in range(least, width):
-                        room[t, m] = min(room[t, m], c + costs[to, m])
-        costs[:] = room
+                    for m in range(fewest, beyond):
+                        found[t, m] = min(found[t, m], hop + spare[to, m])
 
 
-@compiled
-def team_from_the_end(cost, fine, hops, move, digits, powers, ending, onward, room):  # type: ignore[no-untyped-def]
-    """Fill `ending` (from stage s on) and `onward` (the same with the hops before), [s, t, m]; the least cost."""
-    stages, teams, width = fine.shape
-    layers = ending.shape[2] - 1
-    ending[:] = np.inf
+@inner
+def find_paths(network: Network, labels: Labels) -> float:
+    """Fill in the labels; the least cost of a whole path, infinite if there is none."""
+    allowed, ending, onward = network.allowed, labels.ending, labels.onward
+    stages, states, width = allowed.shape
+    beyond = ending.shape[2]
     for s in range(stages - 1, -1, -1):
-        last = 1 if s == stages - 1 else 0
         after = stages - 1 - s
-        if last == 0:
-            onward[s + 1] = ending[s + 1]
-            hop_back(hops, move[:, s], digits, powers, -1, onward[s + 1], room, after)
-        for t in range(teams):
-            row = ending[s, t]
+        if after > 0:
+            add_hops(network, labels, s, network.digits.shape[1], onward[s + 1])
+        for t in range(states):
+            for m in range(beyond):
+                ending[s, t, m] = np.inf
             for held in range(1, width):
-                if fine[s, t, held]:
-                    c = cost[last, t, held]
-                    if last == 1:
-                        row[held] = c
-                    else:
-                        for m in range(held + after, layers + 1):
-                            row[m] = min(row[m], c + onward[s + 1, t, m - held])
+                if allowed[s, t, held]:
+                    c = network.cost[network.last[s], t, held]
+                    for m in range(held + after, beyond):
+                        ending[s, t, m] = min(ending[s, t, m], c + onward[s + 1, t, m - held])
     best = np.inf
-    for t in range(teams):
-        best = min(best, ending[0, t, layers])
+    for t in range(states):
+        best = min(best, ending[0, t, beyond - 1])
     return best
 
 
-@compiled
-def team_from_the_start(cost, fine, hops_to, move_to, digits, powers, starting, arriving, room):  # type: ignore[no-untyped-def]
-    """Fill `arriving` (before stage s, hops included) and `starting` (stage s included), [s, t, u].
-
-    `hops_to[r, j, k]` and `move_to[r, s, j, k]` are the hops from k to j: transposed.
-    """
-    stages, teams, width = fine.shape
-    layers = starting.shape[2] - 1
-    starting[:] = np.inf
-    arriving[:] = np.inf
-    arriving[0, :, 0] = 0.0
+@inner
+def read_paths(network: Network, labels: Labels, groups_of: Ints, layers_of: Ints) -> None:
+    """Write a path of least cost, which must exist, into `groups_of` [r, s] (the block's rows) and `layers_of`."""
+    digits = network.digits
+    stages, states, width = network.allowed.shape
+    left = labels.spare.shape[1] - 1
+    state = -1
     for s in range(stages):
-        last = 1 if s == stages - 1 else 0
-        for t in range(teams):
-            row = starting[s, t]
-            for held in range(1, width):
-                if fine[s, t, held]:
-                    c = cost[last, t, held]
-                    for u in range(s, layers + 1 - held):
-                        row[u + held] = min(row[u + held], c + arriving[s, t, u])
-        if last == 0:
-            arriving[s + 1] = starting[s]
-            hop_back(hops_to, move_to[:, s], digits, powers, -1, arriving[s + 1], room, s + 1)
-
-
-@compiled
-def read_team(cost, fine, hops, move, digits, ending, onward, groups_of, layers_of):  # type: ignore[no-untyped-def]
-    """Write paths of least cost, which must exist, into `groups_of` [r, s] and `layers_of` [s]."""
-    stages, teams, width = fine.shape
-    pipelines = digits.shape[1]
-    left = ending.shape[2] - 1
-    team = int(np.argmin(ending[0, :, left]))
-    for s in range(stages):
-        groups_of[:, s] = digits[team]
-        if s == stages - 1:
-            layers_of[s] = left
-            return
-        best = np.inf
-        chosen = 0
-        for held in range(1, min(width, left + 1)):
-            if fine[s, team, held] and cost[0, team, held] + onward[s + 1, team, left - held] < best:
-                best = cost[0, team, held] + onward[s + 1, team, left - held]
-                chosen = held
-        layers_of[s] = chosen
-        left -= chosen
-        best = np.inf
-        following = 0
-        for t in range(teams):
-            c = ending[s + 1, t, left]
-            for r in range(pipelines):
-                if c < best:
-                    c += hops[r, digits[team, r], digits[t, r]] if move[r, s, digits[team, r], digits[t, r]] else np.inf
+        best, following = np.inf, 0
+        for t in range(states):
+            c = labels.ending[s, t, left]
+            for r in range(digits.shape[1]):
+                if s > 0 and c < best:
+                    k, j = digits[state, r], digits[t, r]
+                    c += network.hops[r, k, j] if network.can_flow[network.first + r, s - 1, k, j] else np.inf
             if c < best:
-                best = c
-                following = t
-        team = following
+                best, following = c, t
+        state = following
+        best, held = np.inf, 0
+        for count in range(1, min(width, left + 1)):
+            if network.allowed[s, state, count]:
+                c = network.cost[network.last[s], state, count] + labels.onward[s + 1, state, left - count]
+                if c < best:
+                    best, held = c, count
+        for r in range(digits.shape[1]):
+            groups_of[network.first + r, s] = digits[state, r]
+        layers_of[s] = held
+        left -= held
 
 
-@compiled
-def drop_teams_above(  # type: ignore[no-untyped-def]
-    limit, cost, fine, hops, stay, move, digits, powers, ending, onward, starting, arriving, room
-):
-    """Forbid every choice with which the cheapest paths cost more than `limit`; how many went."""
-    pipelines, stages, groups, width = stay.shape
-    teams = len(digits)
-    layers = ending.shape[2] - 1
+@inner
+def forbid_slots(limit: float, network: Network, ahead: Labels, behind: Labels, s: int, can_serve: Flags) -> int:
+    """Forbid every choice of group and layers in stage s whose cheapest paths cost more; how many went.
+
+    `behind` are the labels of the reversed network: its stage S - 1 - s is stage s.
+    """
+    stages, states, width = network.allowed.shape
+    members, groups = network.hops.shape[0], network.hops.shape[1]
+    layers = ahead.spare.shape[1] - 1
+    least = np.full((members, groups, width), np.inf)
+    for t in range(states):
+        for held in range(1, width):
+            if network.allowed[s, t, held]:
+                best = np.inf
+                for m in range(s, layers + 1 - held):
+                    best = min(best, behind.onward[stages - s, t, m] + ahead.onward[s + 1, t, layers - m - held])
+                best += network.cost[network.last[s], t, held]
+                for r in range(members):
+                    k = network.digits[t, r]
+                    least[r, k, held] = min(least[r, k, held], best)
     dropped = 0
-    best_stay = np.empty((pipelines, groups, width))
-    best_move = np.empty((pipelines, groups, groups))
-    beyond = np.empty((teams, layers + 1))
-    for s in range(stages):
-        last = 1 if s == stages - 1 else 0
-        best_stay[:] = np.inf
-        best_move[:] = np.inf
-        for t in range(teams):
+    for r in range(members):
+        for k in range(groups):
             for held in range(1, width):
-                if fine[s, t, held]:
-                    best = np.inf
-                    if last == 1:
-                        best = arriving[s, t, layers - held]
-                    else:
-                        for u in range(s, layers + 1 - held):
-                            best = min(best, arriving[s, t, u] + onward[s + 1, t, layers - u - held])
-                    best += cost[last, t, held]
-                    for r in range(pipelines):
-                        k = digits[t, r]
-                        best_stay[r, k, held] = min(best_stay[r, k, held], best)
-        if last == 0:
-            for r in range(pipelines):
-                beyond[:] = ending[s + 1]
-                hop_back(hops, move[:, s], digits, powers, r, beyond, room, stages - 1 - s)
-                for t in range(teams):
-                    k = digits[t, r]
-                    for j in range(groups):
-                        if move[r, s, k, j]:
-                            to = t + (j - k) * powers[r]
-                            best = np.inf
-                            for u in range(s + 1, layers + 1):
-                                best = min(best, starting[s, t, u] + beyond[to, layers - u])
-                            best_move[r, k, j] = min(best_move[r, k, j], best + hops[r, k, j])
-        for r in range(pipelines):
-            for k in range(groups):
-                for held in range(1, width):
-                    if stay[r, s, k, held] and best_stay[r, k, held] > limit:
-                        stay[r, s, k, held] = False
-                        dropped += 1
-                if last == 0:
-                    for j in range(groups):
-                        if move[r, s, k, j] and best_move[r, k, j] > limit:
-                            move[r, s, k, j] = False
-                            dropped += 1
+                if can_serve[network.first + r, s, k, held] and least[r, k, held] > limit:
+                    can_serve[network.first + r, s, k, held] = False
+                    dropped += 1
+    return dropped
+
+
+@inner
+def forbid_hops(limit: float, network: Network, ahead: Labels, behind: Labels, s: int, r: int) -> int:
+    """Forbid every hop of the block's pipeline r from stage s whose cheapest paths cost more; how many went."""
+    digits, can_flow, row = network.digits, network.can_flow, network.first + r
+    groups, stages = network.hops.shape[1], network.allowed.shape[0]
+    beyond = np.empty((ahead.spare.shape[0], ahead.spare.shape[1]))
+    add_hops(network, ahead, s, r, beyond)
+    layers = beyond.shape[1] - 1
+    least = np.full((groups, groups), np.inf)
+    for t in range(digits.shape[0]):
+        k = digits[t, r]
+        for j in range(groups):
+            if can_flow[row, s, k, j]:
+                to = t + (j - k) * network.powers[r]
+                best = np.inf
+                for m in range(s + 1, layers + 1):
+                    best = min(best, behind.ending[stages - 1 - s, t, m] + beyond[to, layers - m])
+                least[k, j] = min(least[k, j], best + network.hops[r, k, j])
+    dropped = 0
+    for k in range(groups):
+        for j in range(groups):
+            if can_flow[row, s, k, j] and least[k, j] > limit:
+                can_flow[row, s, k, j] = False
+                dropped += 1
     return dropped

@@ -1,4 +1,4 @@
-"""What the search asks of a model of one part of a grid, and what a model answers."""
+"""What the search asks of a model of one subproblem, and what a model answers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import Enum
 from typing import Protocol
 
 from instances.plan import Plan
-from solvers.exact.subproblem import Part
+from solvers.exact.subproblem import Subproblem
 
 
 class Claim(Enum):
-    """What a model says about the plans of a part below the target, without those found before."""
+    """What a model says about the plans of a subproblem below the target, without those found before."""
 
     BEST = "best"  # the plan is the best of them, as far as the model's rounding lets it tell
     NONE = "none"  # there are none
@@ -36,10 +36,10 @@ class Answer:
 
 
 class Model(Protocol):
-    """A back end that solves one part at a time."""
+    """A back end that solves one subproblem at a time."""
 
-    def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
-        """Find the best plan of the part below the target, or prove that there is none."""
+    def solve(self, subproblem: Subproblem, target: float, seconds: float | None) -> Answer:
+        """Find the best plan of the subproblem below the target, or prove that there is none."""
         ...
 
 

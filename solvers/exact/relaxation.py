@@ -1,4 +1,4 @@
-"""Bounds a part by priced shortest paths and rules out what no plan below the target can use."""
+"""Bounds a node by shortest paths with Lagrangian multipliers and rules out what no plan below the target can use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from instances.plan import Plan
-from instances.tables import Floats, Ints
+from instances.tables import Floats
 from solvers.core.tiny_problem import tiny_problem
-from solvers.exact.costs import GridCosts
+from solvers.exact.bounded_costs import BoundedCosts
 from solvers.exact.grid_bounds import SAFETY, grid_bounds
-from solvers.exact.propagation import fit_layers, fit_steps, fit_sync
-from solvers.exact.subproblem import Part
+from solvers.exact.node import Node
+from solvers.exact.propagation import limit_steps, limit_sync, share_layers
 
 
-class View(NamedTuple):
-    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must stay below the limit.
+class PathCosts(NamedTuple):
+    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must can_serve below the limit.
 
     The seconds of the pipelines count by their average, or by any weights that add up to 1: `timed` and
     `timed_hop` are a pipeline's, `steady` is [r] what it takes besides. The rest counts for every pipeline.
@@ -36,107 +36,116 @@ class View(NamedTuple):
     exchange: float = 0.0  # what a unit of the exchange's energy counts as
 
 
-def tighten_part(part: Part, target: float, steps: int, offer: Callable[[Plan], object]) -> bool:
-    """Raise the bounds of a part and shrink its choices; False if no plan in it can be below the target.
+def tighten_node(node: Node, target: float, steps: int, offer: Callable[[Plan], object]) -> bool:
+    """Raise the bounds of a node and shrink its choices; False if no plan in it can be below the target.
 
-    Feasible paths met on the way are offered as plans. The part's bounds hold for every plan in it that is
+    Feasible paths met on the way are offered as plans. The node's bounds hold for every plan in it that is
     below the target.
     """
-    goal = part.costs.goal
-    # Two rounds: what one view rules out sharpens the next, and the least time sharpens the energy.
+    goal = node.costs.goal
+    # Two rounds: what one relaxation rules out sharpens the next, and the least time sharpens the energy.
     for _ in range(2):
-        if not (fit_steps(part) and fit_sync(part, target) and fit_layers(part)):
+        if not (limit_steps(node) and limit_sync(node, target) and share_layers(node)):
             return False
         dropped = 0
-        for view in _time_views(part, target):
-            bound, gone = _look(part, view, steps, offer)
+        for paths in _time_paths(node, target):
+            bound, gone = _bound_paths(node, paths, steps, offer)
             dropped += gone
-            if bound > view.limit:
+            if bound > paths.limit:
                 return False
-            part.time_s = max(part.time_s, bound)
-            part.pipeline_s = max(part.pipeline_s, (bound - part.sync_low) * (1 - SAFETY))
-        part.value = max(part.value, goal.time_weight * part.time_s)
-        for view in _energy_views(part, target):
-            bound, gone = _look(part, view, steps, offer)
+            node.time_s = max(node.time_s, bound)
+            node.pipeline_s = max(node.pipeline_s, (bound - node.sync_low) * (1 - SAFETY))
+        node.value = max(node.value, goal.time_weight * node.time_s)
+        for paths in _energy_paths(node, target):
+            bound, gone = _bound_paths(node, paths, steps, offer)
             dropped += gone
-            if bound > view.limit:
+            if bound > paths.limit:
                 return False
-            if view.name == "value":
-                part.value = max(part.value, bound)
-        if part.value > target:
+            if paths.name == "value":
+                node.value = max(node.value, bound)
+        if node.value > target:
             return False
         if not dropped:
             break
-    return fit_steps(part) and fit_layers(part)
+    return limit_steps(node) and share_layers(node)
 
 
-def _look(part: Part, view: View, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
-    """Bound the part by one view; the bound and how many choices went."""
-    from solvers.exact.joint_multipliers import tighten_team
-    from solvers.exact.multipliers import tighten  # numba loads late
+def _bound_paths(node: Node, paths: PathCosts, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
+    """Bound the node by one relaxation; the bound and how many choices went."""
+    from solvers.exact.lagrangian import Multipliers, Relaxation, forbid, tighten  # numba loads late
 
-    costs, tables = part.costs, part.costs.tables
-    count = view.beyond - view.first
-    groups: Ints = np.zeros((count, costs.stages), dtype=np.int64)
-    layers: Ints = np.zeros(costs.stages, dtype=np.int64)
-    price = part.prices.setdefault(view.name, np.zeros(len(tables.counts)))
-    stay, move = part.stay[view.first : view.beyond], part.move[view.first : view.beyond]
-    teams = costs.teams if count == costs.replicas else None
-    if teams is not None:
-        weights = part.prices.setdefault(f"weights of {view.name}", np.full(count, 1 / count))
+    costs, tables = node.costs, node.costs.tables
+    rows, count = slice(paths.first, paths.beyond), paths.beyond - paths.first
+    states = costs.joint if costs.joint is not None and count == costs.replicas else costs.alone
+    can_serve, can_flow = node.can_serve[rows], node.can_flow[rows]
+    relaxation = Relaxation(
+        seconds=paths.timed,
+        hop_seconds=paths.timed_hop,
+        steady=paths.steady,
+        rest=paths.rest,
+        rest_hop=paths.rest_hop,
+        joint=paths.exchange * states.exchange_energy.min(axis=0),
+        constant=paths.constant,
+        limit=paths.limit,
+        digits=states.digits,
+        powers=states.powers,
         # The exchange must be short enough; only its energy adds up.
-        extra = view.exchange * teams.sync_energy.min(axis=0)
-        bound, dropped, found = tighten_team(
-            *(view.timed, view.timed_hop, view.steady, view.rest, view.rest_hop),
-            *(stay, move, teams.sync, part.sync_high, extra, teams.digits, teams.powers),
-            *(tables.counts, tables.layers, view.constant, view.limit),
-            *(price, weights, steps, groups, layers),
-        )
-    else:
-        like_before = np.array([r > view.first and part.alike(r, r - 1) for r in range(view.first, view.beyond)])
-        node, hop = view.timed / count + view.rest, view.timed_hop / count + view.rest_hop
-        constant = view.constant + float(view.steady.mean())
-        bound, dropped, path = tighten(
-            *(node, hop, stay, move, like_before, tables.counts, tables.layers, constant, view.limit),
-            *(price, steps, groups[0], layers),
-        )
-        found = path + constant < view.limit
-    if found and count == costs.replicas:
-        offer(Plan.from_groups(costs.bound.grid.micro_batch, layers, groups))
-    return float(bound - SAFETY * abs(bound)) if np.isfinite(bound) else float(bound), int(dropped)
+        allowed=states.allowed(can_serve, tables.counts, node.sync_high),
+        last=(np.arange(costs.stages) == costs.stages - 1).astype(np.int64),
+        can_serve=can_serve,
+        can_flow=can_flow,
+        counts=tables.counts,
+        like_before=np.array([r > paths.first and node.alike(r, r - 1) for r in range(paths.first, paths.beyond)]),
+        layers=tables.layers,
+    )
+    kept = node.multipliers.setdefault(paths.name, (np.zeros(len(tables.counts)), np.full(count, 1 / count)))
+    multipliers = Multipliers(*kept)
+    bound, least, cost, groups, layers = tighten(relaxation, multipliers, steps)
+    dropped = 0
+    if bound <= paths.limit < np.inf:
+        # A block may cost as much as is left while the others cost their least.
+        blocks = [(b, paths.limit - bound + cost) for b, cost in enumerate(least)]
+        reverse = relaxation.reversed()
+        dropped = sum(forbid(relaxation, reverse, multipliers, b, limit) for b, limit in blocks)
+    if cost < paths.limit and count == costs.replicas:
+        offer(Plan.from_groups(costs.grid.micro_batch, layers, groups))
+    return float(bound - SAFETY * abs(bound)) if np.isfinite(bound) else float(bound), dropped
 
 
-def _time_views(part: Part, target: float) -> list[View]:
+def _time_paths(node: Node, target: float) -> list[PathCosts]:
     """The slowest pipeline is no faster than any one, nor than the average."""
-    costs, limit, sync = part.costs, part.costs.time_limit(target), part.sync_low
+    costs, limit, sync = node.costs, node.costs.time_limit(target), node.sync_low
     compute, hop, replicas = costs.forward + costs.backward, costs.hop, costs.replicas
-    steady = costs.repeats * part.low.sum(axis=1)
+    steady = costs.repeats * node.low.sum(axis=1)
     none, no_hop = np.zeros_like(compute), np.zeros_like(hop)
     # Pipelines with equal choices have equal bounds, but each must lose its own choices.
-    views = [
-        View(f"time {r}", r, r + 1, compute, hop, steady[r : r + 1], none, no_hop, sync, limit) for r in range(replicas)
+    found = [
+        PathCosts(f"time {r}", r, r + 1, compute, hop, steady[r : r + 1], none, no_hop, sync, limit)
+        for r in range(replicas)
     ]
     if replicas > 1:
-        views.append(View("all times", 0, replicas, compute, hop, steady, none, no_hop, sync, limit))
-    return views
+        found.append(PathCosts("all times", 0, replicas, compute, hop, steady, none, no_hop, sync, limit))
+    return found
 
 
-def _energy_views(part: Part, target: float) -> list[View]:
+def _energy_paths(node: Node, target: float) -> list[PathCosts]:
     """Energy with every GPU idle for the least time; for the objective and for a cap."""
-    costs, goal, replicas = part.costs, part.costs.goal, part.costs.replicas
-    energy = costs.above_idle + (costs.tables.idle * part.time_s)[None, :, None]
+    costs, goal, replicas = node.costs, node.costs.goal, node.costs.replicas
+    energy = costs.above_idle + (costs.tables.idle * node.time_s)[None, :, None]
     compute, hop = goal.time_weight * (costs.forward + costs.backward), goal.time_weight * costs.hop
-    steady = goal.time_weight * costs.repeats * part.low.sum(axis=1)
-    views = []
+    steady = goal.time_weight * costs.repeats * node.low.sum(axis=1)
+    found = []
     if goal.energy_weight:
         rest, rest_hop = goal.energy_weight * energy, goal.energy_weight * costs.hop_energy
-        sync = goal.time_weight * part.sync_low
-        views.append(View("value", 0, replicas, compute, hop, steady, rest, rest_hop, sync, target, goal.energy_weight))
+        sync = goal.time_weight * node.sync_low
+        found.append(
+            PathCosts("value", 0, replicas, compute, hop, steady, rest, rest_hop, sync, target, goal.energy_weight)
+        )
     if goal.energy_cap is not None:
         none, no_hop, still = np.zeros_like(compute), np.zeros_like(hop), np.zeros(replicas)
         limit = costs.energy_limit()
-        views.append(View("energy", 0, replicas, none, no_hop, still, energy, costs.hop_energy, 0.0, limit, 1.0))
-    return views
+        found.append(PathCosts("energy", 0, replicas, none, no_hop, still, energy, costs.hop_energy, 0.0, limit, 1.0))
+    return found
 
 
 def warm_up() -> None:
@@ -144,4 +153,9 @@ def warm_up() -> None:
     problem = tiny_problem()
     for cheap in grid_bounds(problem.tables, problem.goal):
         if cheap.value is not None and cheap.grid.stages == 2:
-            tighten_part(Part.whole(GridCosts(problem.tables, problem.goal, cheap)), 2 * cheap.value, 2, lambda _: None)
+            tighten_node(
+                Node.root(BoundedCosts(problem.tables, problem.goal, cheap.grid, cheap)),
+                2 * cheap.value,
+                2,
+                lambda _: None,
+            )

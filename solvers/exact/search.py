@@ -1,4 +1,4 @@
-"""The search over all parts of all grids, lowest bound first; it knows the global bound at any time."""
+"""Branch and bound over all grids, the lowest bound first; it knows the global bound at any time."""
 
 from __future__ import annotations
 
@@ -7,152 +7,102 @@ import itertools
 import math
 from typing import Any
 
-from instances.referee.violations import violations
 from solvers.core.deadline import Deadline
-from solvers.core.interface import Monitor, Outcome, Problem, Status
-from solvers.exact.branching import split_part
-from solvers.exact.costs import GridCosts
+from solvers.core.interface import Monitor, Outcome, Problem
+from solvers.exact.bounded_costs import BoundedCosts
+from solvers.exact.branching import branch
 from solvers.exact.grid_bounds import GridBound
+from solvers.exact.grid_proofs import GridProofs
 from solvers.exact.grid_records import GridRecord
-from solvers.exact.incumbent import AGREEMENT, Incumbent
-from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
-from solvers.exact.relaxation import tighten_part
-from solvers.exact.subproblem import Part
+from solvers.exact.leaf_model import Claim, Model
+from solvers.exact.node import Node
+from solvers.exact.relaxation import tighten_node
 
-STEPS_WHOLE, STEPS_SPLIT, STEPS_FINAL = 100, 15, 120
-"""Pricing steps for a whole grid, for a part of it, and before a model is built."""
+STEPS_ROOT, STEPS_INNER, STEPS_FINAL = 100, 15, 120
+"""Subgradient steps for a whole grid, for a node of it, and before a model is built."""
 STEPS_WORK = 3e8
-"""Additions that one round of pricing may take, about a third of a second: the clock is looked at in between."""
+"""Additions that one round of steps may take, about a third of a second: the deadline is looked at in between."""
 FIRST_SLICE_S = 1.0
-"""Seconds of a part's first model; when they run out the part is split further, and its parts get twice as long."""
-CLOSING_S = 0.1
-"""Seconds kept for coming back in time."""
-REPORT_EVERY_S = 1.0
-OPTIMAL_GAP = 1e-6
-"""Largest certified gap that may be called optimal (SPEC 1.6)."""
+"""Seconds of a node's first model; when they run out the node is branched on, and its children get twice as long."""
 
 
-class Search:
+class Search(GridProofs):
     """One run over the grids with their cheap bounds. Offer its `incumbent` plans to start from, then `run` it."""
 
     def __init__(
         self, problem: Problem, bounds: list[GridBound], model: Model, deadline: Deadline, monitor: Monitor
     ) -> None:
-        self._problem, self._model, self._deadline, self._monitor = problem, model, deadline, monitor
-        self.incumbent = Incumbent(problem, deadline, monitor)
-        self._records = {bound.grid: GridRecord(bound) for bound in bounds}
+        records = [GridRecord(bound.grid, bound.value, feasible=bound.value is not None) for bound in bounds]
+        super().__init__(problem, records, model, deadline, monitor)
+        self._bounds = {bound.grid: bound for bound in bounds}
         self._order = itertools.count()
         # A grid is opened when its turn comes; until then its cheap bound stands for it.
-        self._queue: list[tuple[float, int, Part | GridRecord]] = []
-        for record in self._records.values():
-            if record.cheap.value is not None:
-                self._push(record.cheap.value, record)
+        self._queue: list[tuple[float, int, Node | GridRecord]] = []
+        for record in records:
+            if record.cheap is not None:
+                self._push(record.cheap, record)
         self._closed = math.inf  # least bound of all that is closed
-        self._reported_s = -math.inf
         self.report()
 
     def run(self) -> Outcome:
         """Go on until everything is closed or the budget ends."""
         incumbent = self.incumbent
         for grid, record in self._records.items():
-            incumbent.check(grid, math.inf if record.cheap.value is None else record.cheap.value, "the cheap bound")
+            incumbent.check(grid, math.inf if record.cheap is None else record.cheap, "the cheap bound")
         while self._queue and self._queue[0][0] < incumbent.target and not self._late:
             _, _, item = heapq.heappop(self._queue)
-            grid = item.cheap.grid if isinstance(item, GridRecord) else item.costs.bound.grid
-            record, before = self._records[grid], self._deadline.seconds
+            record = item if isinstance(item, GridRecord) else self._records[item.costs.grid]
+            before = self._deadline.seconds
             if isinstance(item, GridRecord):
                 self._open(record)
             elif item.final:
-                self._solve(item, record)
+                self._solve_leaf(item, record)
             else:
-                self._split(item, record)
+                self._branch(item, record)
             record.seconds += self._deadline.seconds - before
             self.report()
         return self._outcome(done=not self._queue or self._queue[0][0] >= incumbent.target)
 
-    def report(self) -> None:
-        """Tell the monitor now and then of the bound and the figures behind it."""
-        if self._deadline.seconds - self._reported_s >= REPORT_EVERY_S:
-            self._reported_s = self._deadline.seconds
-            bound = self._global_bound()
-            if bound is not None:
-                self._monitor.on_bound(bound, self._details())
-
-    @property
-    def _late(self) -> bool:
-        return self._deadline.passed or (self._deadline.left is not None and self._deadline.left <= CLOSING_S)
-
-    def _push(self, bound: float, item: Part | GridRecord) -> None:
+    def _push(self, bound: float, item: Node | GridRecord) -> None:
         heapq.heappush(self._queue, (bound, next(self._order), item))
 
     def _open(self, record: GridRecord) -> None:
         record.started = True
         record.open_parts = record.parts = 1
-        part = Part.whole(GridCosts(self._problem.tables, self._problem.goal, record.cheap))
-        self._tighten(part, record, STEPS_WHOLE)
+        costs = BoundedCosts(self._problem.tables, self._problem.goal, record.grid, self._bounds[record.grid])
+        self._tighten(Node.root(costs), record, STEPS_ROOT)
 
-    def _split(self, part: Part, record: GridRecord) -> None:
-        kids = split_part(part)
-        record.parts += len(kids) - 1
-        record.open_parts += len(kids) - 1
-        for kid in kids:
-            self._tighten(kid, record, STEPS_FINAL if kid.final else STEPS_SPLIT)
+    def _branch(self, node: Node, record: GridRecord) -> None:
+        children = branch(node)
+        record.parts += len(children) - 1
+        record.open_parts += len(children) - 1
+        for child in children:
+            self._tighten(child, record, STEPS_FINAL if child.final else STEPS_INNER)
 
-    def _tighten(self, part: Part, record: GridRecord, steps: int) -> None:
-        costs = part.costs
+    def _tighten(self, node: Node, record: GridRecord, steps: int) -> None:
+        costs = node.costs
         groups, layers = len(costs.tables.counts), costs.tables.layers
-        ways = costs.replicas if costs.teams is None else costs.replicas * len(costs.teams.digits) / groups
+        ways = costs.replicas if costs.joint is None else costs.replicas * len(costs.joint.digits) / groups
         work = costs.stages * ways * groups * layers * (groups + costs.width / 2)
         steps = max(1, min(steps, int(STEPS_WORK / work)))
         target = self.incumbent.target
-        alive = tighten_part(part, target, steps, self.incumbent.offer)
-        if alive and part.value < self.incumbent.target:
-            self._push(part.value, part)
+        alive = tighten_node(node, target, steps, self.incumbent.offer)
+        if alive and node.value < self.incumbent.target:
+            self._push(node.value, node)
         else:
-            self._close(part, record, part.value if alive else max(part.value, target))
+            self._close(record, node.value if alive else max(node.value, target))
 
-    def _close(self, part: Part, record: GridRecord, bound: float) -> None:
-        record.close_part(bound)
+    def _close(self, record: GridRecord, bound: float) -> None:
         self._closed = min(self._closed, bound)
-        self.incumbent.check(
-            part.costs.bound.grid, record.closed_bound, "a closed part"
-        ) if not record.open_parts else None
+        super()._close(record, bound)
 
-    def _solve(self, part: Part, record: GridRecord) -> None:
-        left = None if self._deadline.left is None else self._deadline.left - CLOSING_S
-        slice_s = FIRST_SLICE_S * 2.0 ** min(part.attempts, 30)
-        target = self.incumbent.target
-        answer = self._model.solve(part, target, slice_s if left is None else min(slice_s, left))
-        record.add(answer)
-        if answer.bound is not None:
-            part.value = max(part.value, min(answer.bound, target))
-        if answer.plan is not None:
-            self._take(part, answer)
-        if answer.claim is Claim.NONE:
-            self._close(part, record, max(part.value, target))
-        elif part.value >= self.incumbent.target:
-            self._close(part, record, part.value)
-        else:
-            if answer.claim is Claim.STOPPED:
-                part.attempts += 1
-                part.final = False  # too large for a model after all, if it can still be split
-            self._push(part.value, part)
-
-    def _take(self, part: Part, answer: Answer) -> None:
-        """Let the referee judge a model's plan, and forbid it so that the next answer is another."""
-        plan = answer.plan
-        assert plan is not None
-        value = self.incumbent.offer(plan)
-        if value is None:
-            # Costs and watts rounded down can let a plan slip over a cap; over anything else they cannot.
-            reasons = violations(self._problem.instance.model_copy(update={"sites": None}), plan)
-            if reasons:
-                raise Contradiction(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
-        elif part.holds(plan) and value < part.value * (1 - AGREEMENT):
-            raise Contradiction(
-                f"the model claims a bound of {part.value!r}, but the referee values its own plan at {value!r}"
-            )
-        part.forbidden.append(plan)
+    def _solve_leaf(self, node: Node, record: GridRecord) -> None:
+        claim = self._solve(node, record, FIRST_SLICE_S * 2.0 ** min(node.attempts, 30))
+        if claim is Claim.STOPPED:
+            node.attempts += 1
+            node.final = False  # too large for a model after all, if it can still be branched on
+        if claim is not Claim.NONE:
+            self._push(node.value, node)
 
     def _global_bound(self) -> float | None:
         """Least over all that is open and all that is closed; None if there is nothing."""
@@ -163,26 +113,7 @@ class Search:
         for record in self._records.values():
             record.open_bound = math.inf
         for bound, _, item in self._queue:
-            if isinstance(item, Part):
-                record = self._records[item.costs.bound.grid]
+            if isinstance(item, Node):
+                record = self._records[item.costs.grid]
                 record.open_bound = min(record.open_bound, bound)
-        target = self.incumbent.target
-        return {"grids": [record.as_json(target) for record in self._records.values()]}
-
-    def _outcome(self, done: bool) -> Outcome:
-        plan, value, bound = self.incumbent.plan, self.incumbent.value, self._global_bound()
-        if plan is None:
-            status = Status.INFEASIBLE if done else Status.UNKNOWN
-        else:
-            assert bound is not None
-            proven = done and (value - bound) / value <= OPTIMAL_GAP
-            status = Status.OPTIMAL if proven else Status.FEASIBLE
-        return Outcome(
-            status,
-            plan,
-            bound=bound,
-            evaluations=self._deadline.evaluations,
-            trace=tuple(self._deadline.trace),
-            limit_reached=not done,
-            details=self._details(),
-        )
+        return super()._details()

@@ -1,46 +1,37 @@
-"""A part of a grid: the plans whose slowest steps lie in a range, and what their stages may still choose."""
+"""A subproblem: the plans of a grid whose slowest steps lie in ranges, and what their stages may still choose."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
 from instances.plan import Plan
-from instances.tables import Floats
-from solvers.exact.costs import Flags, GridCosts
-from solvers.exact.grid_bounds import SAFETY
-
-MOST_ORDERED = 6
-"""Pipelines of a plan that a model excludes order by order; with more the orders are too many."""
+from instances.tables import Flags, Floats
+from solvers.exact.costs import GridCosts
 
 
 @dataclass(eq=False)
-class Part:
-    """One part. Every plan of its grid that no bound rules out lies in a part, with its pipelines in some order.
+class Subproblem:
+    """Plans of one grid, with their pipelines in some order.
 
     Attributes
     ----------
     low, high
-        [r, direction] range of the slowest forward and backward step of pipeline r (s), ends included. Over
-        all parts the forward steps fall with r, as pipelines can be listed in any order.
+        [r, direction] range of the slowest forward and backward step of pipeline r (s), ends included. In the
+        search the forward steps fall with r, as pipelines can be listed in any order.
     sync_low, sync_high
         Range of the seconds of the gradient exchange; 0 to 0 for a single pipeline.
-    stay
-        [r, s, k, l]: stage s of pipeline r may hold l layers on group k.
-    move
+    can_serve
+        [r, s, k, l]: group k may serve stage s of pipeline r with l layers.
+    can_flow
         [r, s, k, j]: pipeline r may go from group k in stage s to group j in stage s + 1.
-    value, time_s, pipeline_s
-        Lower bounds on the objective, the time, and the time without gradient exchange of the plans left.
-    prices
-        The best prices on groups found so far, by relaxation.
-    final
-        Not to be split further: a model's turn.
     forbidden
         Plans that were found here already: the model must find another or prove that there is none.
-    attempts
-        How often a model ran out of its time on it, or on what it was split from.
+    value
+        A lower bound on the objective of the plans left; infinitely low while there is none.
     """
 
     costs: GridCosts
@@ -48,65 +39,38 @@ class Part:
     high: Floats
     sync_low: float
     sync_high: float
-    stay: Flags
-    move: Flags
-    value: float
-    time_s: float
-    pipeline_s: float
-    prices: dict[str, Floats] = field(default_factory=dict)
-    final: bool = False
+    can_serve: Flags
+    can_flow: Flags
     forbidden: list[Plan] = field(default_factory=list)
-    attempts: int = 0
+    value: float = -np.inf
 
     @classmethod
-    def whole(cls, costs: GridCosts) -> Part:
-        """All plans of a grid that has some."""
-        bound, replicas = costs.bound, costs.replicas
-        assert bound.value is not None
-        low = np.tile(np.array(bound.steps), (replicas, 1))
-        low[0, 0] = bound.worst_steps[0]  # the first pipeline has the slowest forward step
-        if replicas == 1:
-            low[0] = bound.worst_steps
-        stay, move = (np.repeat(flags[None], replicas, axis=0) for flags in costs.allowed())
-        pipeline = (bound.time_s - bound.sync_s) * (1 - SAFETY)
-        most_sync = np.inf if replicas > 1 else 0.0
-        high = np.full_like(low, np.inf)
-        return cls(costs, low, high, bound.sync_s, most_sync, stay, move, bound.value, bound.time_s, pipeline)
-
-    def child(self) -> Part:
-        """A copy to be narrowed."""
-        return Part(
-            self.costs,
-            self.low.copy(),
-            self.high.copy(),
-            self.sync_low,
-            self.sync_high,
-            self.stay.copy(),
-            self.move.copy(),
-            self.value,
-            self.time_s,
-            self.pipeline_s,
-            {name: price.copy() for name, price in self.prices.items()},
-            forbidden=list(self.forbidden),
-            attempts=self.attempts,
-        )
+    def plain(cls, costs: GridCosts) -> Self:
+        """All plans of a grid, with ranges that say nothing."""
+        can_serve, can_flow = (np.repeat(flags[None], costs.replicas, axis=0) for flags in costs.allowed())
+        steps = np.zeros((costs.replicas, 2))
+        most_sync = np.inf if costs.replicas > 1 else 0.0
+        return cls(costs, steps, np.full_like(steps, np.inf), 0.0, most_sync, can_serve, can_flow)
 
     @property
     def alive(self) -> bool:
         """Whether each stage and each hop still has a choice."""
-        return bool(self.stay.any(axis=(2, 3)).all() and self.move.any(axis=(2, 3)).all())
+        return bool(self.can_serve.any(axis=(2, 3)).all() and self.can_flow.any(axis=(2, 3)).all())
 
     def alike(self, r: int, q: int) -> bool:
         """Whether two pipelines may choose the same: then they are interchangeable."""
         return bool(
             np.array_equal(self.low[r], self.low[q])
             and np.array_equal(self.high[r], self.high[q])
-            and np.array_equal(self.stay[r], self.stay[q])
-            and np.array_equal(self.move[r], self.move[q])
+            and np.array_equal(self.can_serve[r], self.can_serve[q])
+            and np.array_equal(self.can_flow[r], self.can_flow[q])
         )
 
     def holds(self, plan: Plan) -> bool:
-        """Whether the exchange and the slowest steps of a plan on this grid lie in the part's ranges."""
+        """Whether the exchange and the slowest steps of a plan on this grid lie in its ranges."""
+        from scipy.sparse import csr_array  # loads late
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         costs, b = self.costs, self.costs.position[1]
         tables, stages = costs.tables, costs.stages
         if costs.replicas > 1 and not self.sync_low <= _exchange(costs, plan) <= self.sync_high:
@@ -119,11 +83,9 @@ class Part:
                 compute = [float(table[k, int(s == stages - 1), plan.layers[s]]) for s, k in enumerate(row)]
                 hops = [float(send[k, j]) for k, j in pairwise(row)]
                 steps[r, direction] = max(compute + hops)
-        fits = [
-            [bool((self.low[r] <= step).all() and (step <= self.high[r]).all()) for r in range(len(steps))]
-            for step in steps
-        ]
-        return _has_matching(fits)
+        fits = (self.low <= steps[:, None]).all(axis=2) & (steps[:, None] <= self.high).all(axis=2)
+        # Every pipeline of the plan takes the ranges of one of the subproblem's, each of another.
+        return bool((maximum_bipartite_matching(csr_array(fits), perm_type="column") >= 0).all())
 
 
 def _exchange(costs: GridCosts, plan: Plan) -> float:
@@ -137,14 +99,3 @@ def _exchange(costs: GridCosts, plan: Plan) -> float:
         np.fill_diagonal(cost, 0.0)
         slowest = max(slowest, float(cost.sum(axis=0).max()), float(cost.sum(axis=1).max()))
     return 2 * slowest
-
-
-def _has_matching(fits: list[list[bool]]) -> bool:
-    """Whether every row can take a column of its own that fits it."""
-    if not fits:
-        return True
-    return any(
-        _has_matching([[ok for at, ok in enumerate(row) if at != column] for row in fits[1:]])
-        for column, fine in enumerate(fits[0])
-        if fine
-    )

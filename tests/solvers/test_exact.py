@@ -15,8 +15,7 @@ from instances.referee.evaluate import evaluate
 from solvers.brute import Brute
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
 from solvers.core.registry import make_solver
-from solvers.exact import branching as splitting
-from solvers.exact import search
+from solvers.exact import branching, grid_proofs
 from tests.random_instances import random_instance, random_objectives
 
 METHODS = [("cpsat", {}), ("milp", {}), ("milp", {"backend": "cbc"})]
@@ -45,7 +44,7 @@ class Heard:
 
 @pytest.fixture(autouse=True)
 def _every_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "REPORT_EVERY_S", 0.0)
+    monkeypatch.setattr(grid_proofs, "REPORT_EVERY_S", 0.0)
 
 
 def problems(seed: int) -> Iterator[tuple[str, Problem]]:
@@ -104,8 +103,8 @@ def test_agrees_with_enumeration_on_every_objective(
 ) -> None:
     if seed % 2:
         # Tiny as the models are, split them as far as large ones.
-        monkeypatch.setattr(splitting, "FEW", 0)
-        monkeypatch.setattr(splitting, "FEW_ALIKE", 0)
+        monkeypatch.setattr(branching, "FEW", 0)
+        monkeypatch.setattr(branching, "FEW_ALIKE", 0)
     for text, problem in problems(seed):
         heard = Heard()
         outcome = make_solver(name, {**options, "start": "megatron"}).solve(problem, Budget(), heard.monitor())

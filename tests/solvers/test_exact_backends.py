@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import warnings
 
 import pulp
 import pytest
 
 from instances.objective import Goal
 from solvers.core.deadline import Deadline
-from solvers.core.interface import Budget, Monitor, Problem
+from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
 from solvers.exact.leaf_model import Claim
 from solvers.exact.milp_model import backends
@@ -18,7 +19,7 @@ from tests.random_instances import random_instance
 
 
 def test_coefficients_beyond_what_a_solver_can_be_trusted_with_are_refused() -> None:
-    x = pulp.LpVariable("x", 0, 1)
+    x = pulp.LpProblem("one").add_variable("x", 0, 1)
     with pytest.raises(ArithmeticError, match="too large"):
         weighted([(x, 10 * LARGEST)], cut=100 * LARGEST)
     assert len(weighted([(x, 1e-12)])) == 0
@@ -27,7 +28,7 @@ def test_coefficients_beyond_what_a_solver_can_be_trusted_with_are_refused() -> 
 def _knapsack(items: int) -> pulp.LpProblem:
     draw = random.Random(1)
     problem = pulp.LpProblem("knapsack", pulp.LpMaximize)
-    xs = [pulp.LpVariable(f"x{i}", cat=pulp.LpBinary) for i in range(items)]
+    xs = [problem.add_variable(f"x{i}", cat=pulp.LpBinary) for i in range(items)]
     sizes = [[draw.randrange(100, 1000) for _ in xs] for _ in range(5)]
     problem += pulp.lpSum(draw.randrange(100, 1000) * x for x in xs)
     for row in sizes:
@@ -47,6 +48,17 @@ def test_nothing_is_printed_on_standard_output(backend: str, capfd: pytest.Captu
     problem = Problem(random_instance(6), Goal(time_weight=1.0))
     make_solver("milp", {"backend": backend, "start": "megatron"}).solve(problem, Budget(), Monitor())
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("whole", ["false", "true"])
+@pytest.mark.parametrize("backend", ["highs", "cbc"])
+def test_no_library_warns(backend: str, whole: str) -> None:
+    """PuLP warns of every call that its next release drops."""
+    problem = Problem(random_instance(6), Goal(energy_weight=1.0, time_cap=1e9))
+    solver = make_solver("milp", {"backend": backend, "start": "none", "whole": whole})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert solver.solve(problem, Budget(), Monitor()).status is Status.OPTIMAL
 
 
 def test_cbc_works_when_the_temporary_folder_has_a_blank(

@@ -14,17 +14,17 @@ from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
 from instances.seeds import stream
 from solvers.core.interface import Problem
-from solvers.exact.costs import GridCosts
-from solvers.exact.cpsat_model.model import SatModel
+from solvers.exact.bounded_costs import BoundedCosts
+from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.grid_bounds import grid_bounds
 from solvers.exact.leaf_model import Claim, Model
-from solvers.exact.milp_model.model import MipModel
-from solvers.exact.propagation import fit_steps
-from solvers.exact.relaxation import tighten_part
-from solvers.exact.subproblem import Part
+from solvers.exact.milp_model.model import MilpModel
+from solvers.exact.node import Node
+from solvers.exact.propagation import limit_steps
+from solvers.exact.relaxation import tighten_node
 from tests.random_instances import random_instance, random_objectives
 
-MODELS: list[Model] = [SatModel(threads=1, seed=0), MipModel("highs", threads=1, seed=0)]
+MODELS: list[Model] = [CpSatModel(threads=1, seed=0), MilpModel("highs", threads=1, seed=0)]
 SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(12, 300))]
 
 
@@ -60,23 +60,27 @@ def roomy_instance(seed: int) -> Instance:
     return instance.model_copy(update={"network": network, "groups": groups, "sites": sites})
 
 
-def only(problem: Problem, plan: Plan) -> Part:
+def grid_node(problem: Problem, grid: tuple[int, int, int]) -> Node:
+    """All plans of a grid."""
+    (bound,) = [bound for bound in grid_bounds(problem.tables, problem.goal) if bound.grid == grid]
+    return Node.root(BoundedCosts(problem.tables, problem.goal, bound.grid, bound))
+
+
+def only(problem: Problem, plan: Plan) -> Node:
     """The grid of a plan with nothing but the plan left to choose; its slowest steps are not known yet."""
-    tables = problem.tables
-    bounds = {tuple(bound.grid): bound for bound in grid_bounds(tables, problem.goal)}
-    part = Part.whole(GridCosts(tables, problem.goal, bounds[plan.replicas, plan.stages, plan.micro_batch]))
-    part.low[:] = part.costs.bound.steps
-    part.stay[:], part.move[:] = False, False
-    for r, row in enumerate(_by_forward_step(part.costs, plan)):
+    node = grid_node(problem, (plan.replicas, plan.stages, plan.micro_batch))
+    node.low[:] = node.costs.bound.steps
+    node.can_serve[:], node.can_flow[:] = False, False
+    for r, row in enumerate(_by_forward_step(node.costs, plan)):
         for s, k in enumerate(row):
-            part.stay[r, s, k, plan.layers[s]] = True
+            node.can_serve[r, s, k, plan.layers[s]] = True
             if s + 1 < plan.stages:
-                part.move[r, s, k, row[s + 1]] = True
-    return part
+                node.can_flow[r, s, k, row[s + 1]] = True
+    return node
 
 
-def _by_forward_step(costs: GridCosts, plan: Plan) -> list[tuple[int, ...]]:
-    """Pipelines as a part lists them: the slowest forward step first."""
+def _by_forward_step(costs: BoundedCosts, plan: Plan) -> list[tuple[int, ...]]:
+    """Pipelines as a node lists them: the slowest forward step first."""
 
     def slowest(row: tuple[int, ...]) -> float:
         last = plan.stages - 1
@@ -117,16 +121,16 @@ def test_the_relaxation_of_one_plan_is_below_the_referee(seed: int) -> None:
         problem = Problem(instance, Goal(time_weight=1.0))
         value = problem.value(plan)
         assert value is not None
-        part = only(problem, plan)
-        assert fit_steps(part)
-        assert part.holds(plan)
-        assert tighten_part(part, math.inf, 20, lambda _: None)
-        assert part.value <= value * (1 + 1e-12)
+        node = only(problem, plan)
+        assert limit_steps(node)
+        assert node.holds(plan)
+        assert tighten_node(node, math.inf, 20, lambda _: None)
+        assert node.value <= value * (1 + 1e-12)
         if plan.replicas == 1:
-            assert part.value == pytest.approx(value, rel=1e-7)
+            assert node.value == pytest.approx(value, rel=1e-7)
         else:
             pipelines = value - evaluate(instance, plan).sync_s
-            assert part.pipeline_s == pytest.approx(pipelines, abs=2e-8 * value)
+            assert node.pipeline_s == pytest.approx(pipelines, abs=2e-8 * value)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -147,9 +151,9 @@ def test_a_forbidden_plan_is_not_found_again(model: Model) -> None:
     problem = Problem(instance, Goal(time_weight=1.0))
     value = problem.value(plan)
     assert value is not None
-    part = only(problem, plan)
-    part.forbidden.append(plan)
-    assert model.solve(part, 2 * value, None).claim is Claim.NONE
+    node = only(problem, plan)
+    node.forbidden.append(plan)
+    assert model.solve(node, 2 * value, None).claim is Claim.NONE
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -164,11 +168,10 @@ def test_with_many_pipelines_every_plan_is_found_once(model: Model) -> None:
     training = instance.training.model_copy(update={"global_batch": (size - 1) * 2, "micro_batches": (1,)})
     pool = instance.model_copy(update={"groups": groups, "network": network, "training": training})
     problem = Problem(pool, Goal(time_weight=1.0))
-    (bound,) = [b for b in grid_bounds(problem.tables, problem.goal) if b.grid == (size - 1, 1, 1)]
-    part = Part.whole(GridCosts(problem.tables, problem.goal, bound))
-    assert tighten_part(part, math.inf, 20, lambda _: None)
-    while (answer := model.solve(part, math.inf, None)).plan is not None:
-        assert answer.plan not in part.forbidden
-        part.forbidden.append(answer.plan)
+    node = grid_node(problem, (size - 1, 1, 1))
+    assert tighten_node(node, math.inf, 20, lambda _: None)
+    while (answer := model.solve(node, math.inf, None)).plan is not None:
+        assert answer.plan not in node.forbidden
+        node.forbidden.append(answer.plan)
     assert answer.claim is Claim.NONE
-    assert len(part.forbidden) == size
+    assert len(node.forbidden) == size

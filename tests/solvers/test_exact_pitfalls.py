@@ -19,14 +19,17 @@ from solvers.brute import Brute
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
-from solvers.exact.cpsat_model.model import _CLAIM as SAT_CLAIM
-from solvers.exact.cpsat_model.model import SatModel
+from solvers.exact.bounded_costs import BoundedCosts
+from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
+from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
 from solvers.exact.grid_bounds import grid_bounds
 from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.milp_model import backends
+from solvers.exact.node import Node
+from solvers.exact.propagation import limit_steps, limit_sync
 from solvers.exact.search import Search
-from solvers.exact.subproblem import Part
+from solvers.exact.subproblem import Subproblem
 from tests.random_instances import random_instance
 
 DATA = Path(__file__).parent.parent / "data"
@@ -52,7 +55,7 @@ class Liar:
 
     answer: Answer
 
-    def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
+    def solve(self, subproblem: Subproblem, target: float, seconds: float | None) -> Answer:
         """The answer."""
         return self.answer
 
@@ -66,19 +69,19 @@ def test_a_bound_above_the_models_own_plan_is_a_contradiction() -> None:
     value = problem.value(plan)
     assert value is not None
     search = search_with(problem, Liar(Answer(Claim.BEST, plan, bound=1.01 * value)))
-    part = _part_with(problem, plan)
+    node = _node_with(problem, plan)
     with pytest.raises(Contradiction, match=rf"bound of .*{value!r}"):
-        search._solve(part, search._records[part.costs.bound.grid])
+        search._solve_leaf(node, search._records[node.costs.grid])
 
 
 def test_a_plan_that_the_referee_refuses_is_a_contradiction() -> None:
     problem = Problem(random_instance(3), TIME)
-    part = _part_with(problem, best_plan(problem))
+    node = _node_with(problem, best_plan(problem))
     layers = problem.instance.model.layers
     wrong = Plan.from_groups(problem.instance.training.micro_batches[0], [layers + 1], [[0]])
     search = search_with(problem, Liar(Answer(Claim.BEST, wrong)))
     with pytest.raises(Contradiction, match="referee refuses"):
-        search._solve(part, search._records[part.costs.bound.grid])
+        search._solve_leaf(node, search._records[node.costs.grid])
 
 
 def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
@@ -93,6 +96,17 @@ def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
         search.run()
 
 
+def test_sixteen_pipelines_that_match_no_ranges_are_told_at_once() -> None:
+    """Every pipeline fits all ranges but the last: there is no matching, and trying all orders would take days."""
+    costs = _many_pipelines(16)
+    node = Node.root(costs)
+    plan = Plan.from_groups(costs.grid.micro_batch, [costs.tables.layers], [[0]] * 16)
+    node.low[:], node.high[:], node.sync_low, node.sync_high = 0.0, float("inf"), 0.0, float("inf")
+    assert node.holds(plan)
+    node.high[-2:] = 0.0
+    assert not node.holds(plan)
+
+
 def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
     problem = Problem(random_instance(3), TIME)
     bounds = [replace(bound, value=None) for bound in grid_bounds(problem.tables, TIME)]
@@ -103,7 +117,7 @@ def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
 
 
 def test_a_solver_that_never_finishes_proves_nothing() -> None:
-    """Every part is left open: the outcome keeps the start, and its bound is no better than the relaxation's."""
+    """Every node is left open: the outcome keeps the start, and its bound is no better than the relaxation's."""
     problem = Problem(random_instance(3), TIME)
     plan = best_plan(problem)
     clock = Deadline(evaluations=1)
@@ -203,13 +217,13 @@ def test_the_step_behind_the_wrong_optimum_is_switched_off(monkeypatch: pytest.M
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", spy)
     problem = Problem(random_instance(3), TIME)
-    SatModel(threads=1, seed=0).solve(_part_with(problem, best_plan(problem)), float("inf"), None)
+    CpSatModel(threads=1, seed=0).solve(_node_with(problem, best_plan(problem)), float("inf"), None)
     assert seen == [0]
 
 
 def test_an_invalid_model_is_our_bug_and_raises() -> None:
     with pytest.raises(KeyError):
-        SAT_CLAIM[cp_model.MODEL_INVALID]
+        CPSAT_CLAIM[cp_model.MODEL_INVALID]
     with pytest.raises(KeyError):
         backends._CLAIM[pulp.LpSolutionUnbounded]
 
@@ -218,23 +232,34 @@ def test_building_a_model_stops_at_the_deadline() -> None:
     with pytest.raises(OutOfTime):
         Deadline(0.0).check()
     problem = Problem(random_instance(3), TIME)
-    answer = SatModel(threads=1, seed=0).solve(_part_with(problem, best_plan(problem)), float("inf"), 0.0)
+    answer = CpSatModel(threads=1, seed=0).solve(_node_with(problem, best_plan(problem)), float("inf"), 0.0)
     assert answer.claim is Claim.STOPPED
     assert answer.plan is None
     assert answer.bound is None
 
 
-def _part_with(problem: Problem, plan: Plan) -> Part:
-    """The whole grid of a plan, as a part for a model."""
-    from solvers.exact.costs import GridCosts
-    from solvers.exact.propagation import fit_steps, fit_sync
+def _many_pipelines(replicas: int) -> BoundedCosts:
+    """One-stage pipelines on GPUs of one group."""
+    first = random_instance(2)
+    group = first.groups[0].model_copy(update={"count": replicas, "memory": 1e12})
+    one = tuple(row[:1] for row in first.network.latency[:1]), tuple(row[:1] for row in first.network.bandwidth[:1])
+    network = first.network.model_copy(update={"latency": one[0], "bandwidth": one[1], "energy_per_byte": None})
+    training = first.training.model_copy(update={"global_batch": replicas, "micro_batches": (1,)})
+    pool = first.model_copy(update={"groups": (group,), "network": network, "training": training, "sites": None})
+    problem = Problem(pool, TIME)
+    (bound,) = [bound for bound in grid_bounds(problem.tables, TIME) if bound.grid == (replicas, 1, 1)]
+    return BoundedCosts(problem.tables, TIME, bound.grid, bound)
 
+
+def _node_with(problem: Problem, plan: Plan) -> Node:
+    """The whole grid of a plan, as a node for a model."""
     bounds = {tuple(bound.grid): bound for bound in grid_bounds(problem.tables, problem.goal)}
-    part = Part.whole(GridCosts(problem.tables, problem.goal, bounds[plan.replicas, plan.stages, plan.micro_batch]))
-    assert fit_steps(part)
-    assert fit_sync(part, float("inf"))
-    part.final = True
-    return part
+    bound = bounds[plan.replicas, plan.stages, plan.micro_batch]
+    node = Node.root(BoundedCosts(problem.tables, problem.goal, bound.grid, bound))
+    assert limit_steps(node)
+    assert limit_sync(node, float("inf"))
+    node.final = True
+    return node
 
 
 @pytest.mark.parametrize("name", ["cpsat", "milp"])

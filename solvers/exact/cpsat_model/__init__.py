@@ -1,1 +1,1 @@
-"""The CP-SAT model of one part of a grid. Import its modules late: they load OR-Tools."""
+"""The CP-SAT model of one subproblem; `milp_model` is its twin. Import its modules late: they load OR-Tools."""

@@ -1,4 +1,4 @@
-"""Solves one part of a grid with CP-SAT."""
+"""Solves one subproblem with CP-SAT."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from math import inf
 from ortools.sat.python import cp_model
 
 from solvers.core.deadline import Deadline, OutOfTime
-from solvers.exact.cpsat_model.energy import Joules
-from solvers.exact.cpsat_model.network import Choices
+from solvers.exact.cpsat_model.energy import Energy
+from solvers.exact.cpsat_model.exchange import Exchange
+from solvers.exact.cpsat_model.network import Network
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, RowTooLarge, units_for
-from solvers.exact.cpsat_model.time import Seconds
+from solvers.exact.cpsat_model.time import Time
+from solvers.exact.leaf_costs import ROUNDING
 from solvers.exact.leaf_model import Answer, Claim
-from solvers.exact.subproblem import Part
-
-SAFETY = 1e-9
-"""Relative lowering of a bound for the rounding of the floating-point sums around the whole numbers."""
+from solvers.exact.subproblem import Subproblem
 
 _CLAIM = {
     cp_model.OPTIMAL: Claim.BEST,
@@ -27,19 +26,19 @@ _CLAIM = {
 
 
 @dataclass(frozen=True)
-class SatModel:
+class CpSatModel:
     """CP-SAT with its own settings; the seed only matters for the time it takes."""
 
     threads: int
     seed: int
 
-    def solve(self, part: Part, target: float, seconds: float | None) -> Answer:
-        """The best plan of the part below the target, or the proof that there is none."""
+    def solve(self, subproblem: Subproblem, target: float, seconds: float | None) -> Answer:
+        """The best plan of the subproblem below the target, or the proof that there is none."""
         deadline = Deadline(seconds)
         coarser = 1.0
         while True:
             try:
-                built = _Built(part, target, deadline, coarser)
+                built = _Built(subproblem, target, deadline, coarser)
                 deadline.check()
                 break
             except RowTooLarge:
@@ -62,7 +61,7 @@ class SatModel:
         bound = None if claim is Claim.NONE else built.value(solver.best_objective_bound)
         return Answer(
             claim,
-            plan=built.choices.plan(solver) if found else None,
+            plan=built.network.plan(solver.boolean_value) if found else None,
             bound=bound,
             variables=len(built.model.proto.variables),
             rows=len(built.model.proto.constraints),
@@ -72,57 +71,62 @@ class SatModel:
 
 
 class _Built:
-    """The model of one part: choices, the time and energy that the goal speaks of, and what is minimised."""
+    """The model of one subproblem: network, the time and energy that the goal speaks of, what is minimised."""
 
-    def __init__(self, part: Part, target: float, deadline: Deadline, coarser: float) -> None:
-        goal = part.costs.goal
+    def __init__(self, subproblem: Subproblem, target: float, deadline: Deadline, coarser: float) -> None:
+        goal = subproblem.costs.goal
         self.model = cp_model.CpModel()
-        self.choices = Choices(self.model, part, deadline)
-        seconds = Seconds(self.choices, part)
+        self.network = Network(self.model, subproblem, deadline)
+        self._coarser = coarser
+        exchange = Exchange(self.network) if subproblem.costs.replicas > 1 else None
         deadline.check()
-        most_s = min(part.costs.time_limit(target), seconds.most())
-        joules = Joules(self.choices, part, seconds) if goal.energy_weight or goal.energy_cap is not None else None
-        if goal.energy_cap is not None:
-            assert joules is not None
-            most = part.costs.energy_limit()
-            most_s = min(most_s, joules.time_limit(most))
-            units = units_for(most - joules.base, joules.row_sums(most, most_s)) / coarser
-            joules.row(units, most, most_s)
+        time = Time(self.network, exchange)
+        most_s = min(subproblem.costs.time_limit(target), time.worst)
+        if goal.energy_weight or goal.energy_cap is not None:
+            energy = Energy(self.network, time, exchange)
+            if goal.energy_cap is not None:
+                most = subproblem.costs.energy_limit()
+                most_s = min(most_s, energy.time_limit(most))
+                energy.row(self._units(most - energy.base, energy.row_sums(most, most_s)), most, most_s)
         deadline.check()
-        if not goal.energy_weight:
-            # The time alone, in units of its own.
-            units = units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser
-            self._base, self._units = goal.time_weight * seconds.base, units / goal.time_weight
-            objective: cp_model.LinearExprT = seconds.row(units, most_s)
+        if goal.energy_weight:
+            self.model.minimize(self._with_energy(time, energy, most_s, target, goal.time_weight, goal.energy_weight))
         else:
-            assert joules is not None
-            weights = goal.time_weight, goal.energy_weight
-            self._base = weights[0] * seconds.base + weights[1] * joules.base
-            most = joules.most(most_s)
-            if target < inf:
-                most = min(most, (target - weights[0] * seconds.base) / weights[1])
-                most_s = min(most_s, joules.time_limit(most))
-            width = weights[0] * (most_s - seconds.base) + weights[1] * (most - joules.base)
-            if target < inf:
-                width = min(width, target - self._base)
-            sums = [weights[0] * sum_ for sum_ in seconds.row_sums(most_s)]
-            sums += [weights[1] * sum_ for sum_ in joules.row_sums(most, most_s)]
-            self._units = units_for(width, sums) / coarser
-            energy = joules.row(weights[1] * self._units, most, most_s)
-            objective = energy
-            if goal.time_weight:
-                objective = energy + seconds.row(weights[0] * self._units, most_s)
-            elif most_s < seconds.most():
-                # The limit on the time, as finely as it can be said.
-                seconds.row(units_for(most_s - seconds.base, seconds.row_sums(most_s)) / coarser, most_s)
-            limit = (target - self._base) * self._units * (1 + SAFETY) + 1
-            if limit < LARGEST_ROW:  # beyond that it is no limit: the objective's own range is far smaller
-                self.model.add(objective <= int(limit))
-        self.model.minimize(objective)
+            # The time alone, in units of its own.
+            units = self._units(most_s - time.base, time.row_sums(most_s))
+            self._base, self._per_unit = goal.time_weight * time.base, units / goal.time_weight
+            self.model.minimize(time.row(units, most_s))
 
     def value(self, units: float) -> float | None:
         """The objective value behind a bound in whole units; None if it is none."""
         if abs(units) > 1e17:
             return None
-        value = self._base + units / self._units
-        return value - SAFETY * abs(value)
+        value = self._base + units / self._per_unit
+        return value - ROUNDING * abs(value)
+
+    def _units(self, width: float, sums: list[float]) -> float:
+        return units_for(width, sums) / self._coarser
+
+    def _with_energy(
+        self, time: Time, energy: Energy, most_s: float, target: float, time_weight: float, energy_weight: float
+    ) -> cp_model.LinearExpr:
+        """The objective, where energy counts, and the limit on it."""
+        self._base = time_weight * time.base + energy_weight * energy.base
+        longest, most = time.worst, energy.most(most_s)
+        if target < inf:
+            most = min(most, (target - time_weight * time.base) / energy_weight)
+            most_s = min(most_s, energy.time_limit(most))
+        width = time_weight * (most_s - time.base) + energy_weight * (most - energy.base)
+        sums = [time_weight * sum_ for sum_ in time.row_sums(most_s)]
+        sums += [energy_weight * sum_ for sum_ in energy.row_sums(most, most_s)]
+        self._per_unit = self._units(min(width, target - self._base), sums)
+        objective: cp_model.LinearExpr = energy.row(energy_weight * self._per_unit, most, most_s)
+        if time_weight:
+            objective = objective + time.row(time_weight * self._per_unit, most_s)
+        elif most_s < longest:
+            # The limit on the time, as finely as it can be said.
+            time.row(self._units(most_s - time.base, time.row_sums(most_s)), most_s)
+        limit = (target - self._base) * self._per_unit * (1 + ROUNDING) + 1
+        if limit < LARGEST_ROW:  # beyond that it is no limit: the objective's own range is far smaller
+            self.model.add(objective <= int(limit))
+        return objective

@@ -1,1 +1,1 @@
-"""The mixed-integer programme of one part of a grid. Import its modules late: they load PuLP and HiGHS."""
+"""The mixed-integer program of one subproblem; `cpsat_model` is its twin. Import its modules late: they load PuLP."""

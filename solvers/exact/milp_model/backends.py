@@ -73,7 +73,8 @@ def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, deadline: D
     """CBC with gaps of 0; what it says near its limit proves nothing."""
     limit = deadline.left
     started = deadline.seconds
-    solver = pulp.PULP_CBC_CMD(
+    solver = pulp.COIN_CMD(
+        path=pulp.PULP_CBC_CMD.pulp_cbc_path,  # the binary that comes with PuLP
         msg=False,
         gapRel=0.0,
         gapAbs=0.0,

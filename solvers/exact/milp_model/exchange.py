@@ -1,16 +1,15 @@
-"""Who averages gradients with whom: a transport between the holders of a stage, one for each two pipelines."""
+"""The gradient exchange (docs/model.md, Gradient exchange): a transport between the holders of a stage."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 import numpy as np
-import pulp
 
 from instances.tables import Floats
 from solvers.core.deadline import Deadline
 from solvers.exact.milp_model.network import Network
-from solvers.exact.milp_model.rows import Variable, total
+from solvers.exact.milp_model.rows import Terms, Variable, total
 
 Meeting = tuple[int, int, int, int, int, int]  # stage, pipelines r < q, group in r, group in q, layers
 
@@ -22,33 +21,19 @@ class Exchange:
     than a row for each pair would. Pairs whose exchange alone is too long are left out.
     """
 
-    def __init__(self, network: Network, most_sync_s: float, deadline: Deadline) -> None:
-        self._network = network
+    def __init__(self, network: Network, deadline: Deadline) -> None:
+        self._network, self._tables = network, network.tables
         self.meet: dict[Meeting, Variable] = {}
-        stages, replicas = network.stages, network.replicas
-        counts = network.part.costs.tables.counts
-        for s in range(stages):
+        for s in range(network.stages):
             cost = self._pair_seconds(s)
-            for r in range(replicas):
-                for q in range(r + 1, replicas):
+            for r in range(network.replicas):
+                for q in range(r + 1, network.replicas):
                     deadline.check()
-                    ours, theirs = defaultdict(list), defaultdict(list)
-                    for k, held in network.serve[r, s]:
-                        for j, count in network.serve[q, s]:
-                            if count != held or (k == j and counts[k] < 2) or cost[k, j, held] > most_sync_s:
-                                continue
-                            x = pulp.LpVariable(f"meet_{s}_{r}_{q}_{k}_{j}_{held}", 0, 1)
-                            self.meet[s, r, q, k, j, held] = x
-                            ours[k, held].append(x)
-                            theirs[j, held].append(x)
-                    for row, met, word in ((r, ours, "first"), (q, theirs, "second")):
-                        for key, x in network.serve[row, s].items():
-                            name = f"meets_{word}_{s}_{r}_{q}_{key[0]}_{key[1]}"
-                            network.programme += total(met[key]) - x == 0, name
+                    self._join(s, r, q, cost)
 
-    def ports(self) -> dict[tuple[int, int, str], list[tuple[Variable, float]]]:
+    def ports(self) -> dict[tuple[int, int, str], Terms]:
         """Seconds of every slot's (r, s) out-port and in-port, both rounds (out_r, in_r doubled)."""
-        found: dict[tuple[int, int, str], list[tuple[Variable, float]]] = defaultdict(list)
+        found: dict[tuple[int, int, str], Terms] = defaultdict(list)
         for (s, r, q, k, j, held), x in self.meet.items():
             there, back = self._seconds(s, k, j, held), self._seconds(s, j, k, held)
             for row, out, into in ((r, there, back), (q, back, there)):
@@ -56,29 +41,42 @@ class Exchange:
                 found[row, s, "in"].append((x, 2 * into))
         return found
 
-    def energy(self) -> list[tuple[Variable, float]]:
+    def energy(self) -> Terms:
         """Energy of all gradients moved."""
-        tables = self._network.part.costs.tables
+        per_byte = self._tables.per_byte
         return [
-            (x, 2 * self._share(s, held) * float(tables.per_byte[k, j] + tables.per_byte[j, k]))
+            (x, 2 * self._share(s, held) * float(per_byte[k, j] + per_byte[j, k]))
             for (s, _, _, k, j, held), x in self.meet.items()
         ]
 
+    def _join(self, s: int, r: int, q: int, cost: Floats) -> None:
+        """Every holder of stage s in pipeline r meets the one in pipeline q."""
+        network, counts = self._network, self._tables.counts
+        ours, theirs = defaultdict(list), defaultdict(list)
+        for k, held in network.serve[r, s]:
+            for j, count in network.serve[q, s]:
+                quick = cost[k, j, held] <= network.subproblem.sync_high
+                if count == held and quick and (k != j or counts[k] > 1):
+                    meet = network.model.add_variable(f"meet_{s}_{r}_{q}_{k}_{j}_{held}", 0, 1)
+                    self.meet[s, r, q, k, j, held] = meet
+                    ours[k, held].append(meet)
+                    theirs[j, held].append(meet)
+        for row, met, word in ((r, ours, "first"), (q, theirs, "second")):
+            for key, x in network.serve[row, s].items():
+                network.model += total(met[key]) - x == 0, f"meets_{word}_{s}_{r}_{q}_{key[0]}_{key[1]}"
+
     def _share(self, s: int, held: int) -> float:
         """Bytes that a holder serves of a stage's gradient, G_s / R."""
-        stages = self._network.stages
-        gradient = self._network.part.costs.tables.gradient[int(s == 0), int(s == stages - 1), held]
+        gradient = self._tables.gradient[int(s == 0), int(s == self._network.stages - 1), held]
         return float(gradient) / self._network.replicas
 
     def _seconds(self, s: int, k: int, j: int, held: int) -> float:
         """From a GPU of group k to one of group j, one round."""
-        tables = self._network.part.costs.tables
-        return float(tables.latency[k, j]) + self._share(s, held) / float(tables.bandwidth[k, j])
+        return float(self._tables.latency[k, j]) + self._share(s, held) / float(self._tables.bandwidth[k, j])
 
     def _pair_seconds(self, s: int) -> Floats:
         """[k, j, layers] the longer way between two groups, both rounds."""
-        tables, width = self._network.part.costs.tables, self._network.part.costs.width
-        shares = np.array([self._share(s, held) for held in range(width)])
-        one_way = tables.latency[:, :, None] + shares / tables.bandwidth[:, :, None]
+        shares = np.array([self._share(s, held) for held in range(self._network.subproblem.costs.width)])
+        one_way = self._tables.latency[:, :, None] + shares / self._tables.bandwidth[:, :, None]
         longer: Floats = 2 * np.maximum(one_way, one_way.transpose(1, 0, 2))
         return longer

@@ -1,4 +1,4 @@
-"""Rows of a programme, scaled and checked: no coefficient is so small or so large that a solver may misread it."""
+"""Rows of a program, scaled and checked: no coefficient is so small or so large that a solver may misread it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import pulp
 SMALLEST, LARGEST = 1e-6, 1e6
 """Range of the coefficients. Costs are in thousandths of the range that matters, so SMALLEST is 1e-9 of it."""
 UNITS = 1000.0
-"""Units between the least cost of a part and the target."""
+"""Units between the least cost of a subproblem and the target."""
 NARROWEST = 1e-3
 """Least range, relative to the least cost: with a narrower one the coefficients would become too large."""
 FORBIDDING = 2 * UNITS
 """Costs are cut here: they are beyond the target anyway, and their true size would only spoil the scale."""
+SPARE = 1e-3
+"""Units by which limits are wider than they need be: a solver's tolerance must not lose a plan at the limit."""
 
 Variable = Any  # a pulp.LpVariable; PuLP is not typed
-Terms = Iterable[tuple[Variable, float]]
+Terms = list[tuple[Variable, float]]
 
 
 def weighted(terms: Terms, cut: float = LARGEST) -> pulp.LpAffineExpression:
@@ -34,3 +36,13 @@ def weighted(terms: Terms, cut: float = LARGEST) -> pulp.LpAffineExpression:
 def total(variables: Iterable[Variable]) -> pulp.LpAffineExpression:
     """A sum of variables."""
     return pulp.LpAffineExpression([(x, 1.0) for x in variables])
+
+
+def scaled(terms: Iterable[tuple[float, Variable]], units: float) -> Terms:
+    """The terms in units."""
+    return [(x, cost * units) for cost, x in terms]
+
+
+def cut_above(spare: float) -> float:
+    """Where costs are cut of which `spare` is free; cut lower, they only count for less."""
+    return min(FORBIDDING + spare, LARGEST)

@@ -1,0 +1,115 @@
+"""A proof in progress, grid by grid: the incumbent, what leaf models answer, and the outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from instances.referee.violations import violations
+from instances.tables import Grid
+from solvers.core.deadline import Deadline
+from solvers.core.interface import Monitor, Outcome, Problem, Status
+from solvers.exact.grid_records import GridRecord
+from solvers.exact.incumbent import AGREEMENT, Incumbent
+from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
+from solvers.exact.subproblem import Subproblem
+
+CLOSING_S = 0.1
+"""Seconds kept for coming back in time."""
+REPORT_EVERY_S = 1.0
+OPTIMAL_GAP = 1e-6
+"""Largest certified gap that may be called optimal (docs/model.md, Gaps)."""
+
+
+class GridProofs:
+    """What the search and the whole models of grids have in common. Offer its `incumbent` plans to start from."""
+
+    def __init__(
+        self, problem: Problem, records: Iterable[GridRecord], model: Model, deadline: Deadline, monitor: Monitor
+    ) -> None:
+        self._problem, self._model, self._deadline, self._monitor = problem, model, deadline, monitor
+        self.incumbent = Incumbent(problem, deadline, monitor)
+        self._records: dict[Grid, GridRecord] = {record.grid: record for record in records}
+        self._reported_s = -math.inf
+
+    def report(self) -> None:
+        """Tell the monitor now and then of the bound and the figures behind it."""
+        if self._deadline.seconds - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = self._deadline.seconds
+            bound = self._global_bound()
+            if bound is not None:
+                self._monitor.on_bound(bound, self._details())
+
+    @property
+    def _late(self) -> bool:
+        return self._deadline.passed or (self._deadline.left is not None and self._deadline.left <= CLOSING_S)
+
+    def _solve(self, subproblem: Subproblem, record: GridRecord, seconds: float) -> Claim:
+        """Ask the model for at most so long; it raises the subproblem's bound, and its plan is offered.
+
+        Returns
+        -------
+        The claim: NONE if the subproblem is done.
+        """
+        left = math.inf if self._deadline.left is None else self._deadline.left - CLOSING_S
+        limit, target = min(seconds, left), self.incumbent.target
+        answer = self._model.solve(subproblem, target, None if limit == math.inf else limit)
+        record.add(answer)
+        if answer.bound is not None:
+            subproblem.value = max(subproblem.value, min(answer.bound, target))
+        if answer.plan is not None:
+            self._take(subproblem, answer)
+        if answer.claim is Claim.NONE:
+            self._close(record, max(subproblem.value, target))
+        elif subproblem.value >= self.incumbent.target:
+            self._close(record, subproblem.value)
+            return Claim.NONE
+        return answer.claim
+
+    def _close(self, record: GridRecord, bound: float) -> None:
+        """Close a subproblem of a grid."""
+        record.close_part(bound)
+        if not record.open_parts:
+            self.incumbent.check(record.grid, record.closed_bound, "a closed subproblem")
+
+    def _take(self, subproblem: Subproblem, answer: Answer) -> None:
+        """Let the referee judge a model's plan, and forbid it so that the next answer is another."""
+        plan = answer.plan
+        assert plan is not None
+        value = self.incumbent.offer(plan)
+        if value is None:
+            # Costs and watts rounded down can let a plan slip over a cap; over anything else they cannot.
+            reasons = violations(self._problem.instance.model_copy(update={"sites": None}), plan)
+            if reasons:
+                raise Contradiction(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
+        elif subproblem.holds(plan) and value < subproblem.value * (1 - AGREEMENT):
+            raise Contradiction(
+                f"the model claims a bound of {subproblem.value!r}, but the referee values its own plan at {value!r}"
+            )
+        subproblem.forbidden.append(plan)
+
+    def _global_bound(self) -> float | None:
+        """Least over all grids; None if there is nothing."""
+        raise NotImplementedError
+
+    def _details(self) -> dict[str, Any]:
+        target = self.incumbent.target
+        return {"grids": [record.as_json(target) for record in self._records.values()]}
+
+    def _outcome(self, done: bool) -> Outcome:
+        plan, value, bound = self.incumbent.plan, self.incumbent.value, self._global_bound()
+        if plan is None:
+            status = Status.INFEASIBLE if done else Status.UNKNOWN
+        else:
+            proven = done and bound is not None and (value - bound) / value <= OPTIMAL_GAP
+            status = Status.OPTIMAL if proven else Status.FEASIBLE
+        return Outcome(
+            status,
+            plan,
+            bound=bound,
+            evaluations=self._deadline.evaluations,
+            trace=tuple(self._deadline.trace),
+            limit_reached=not done,
+            details=self._details(),
+        )

@@ -1,0 +1,307 @@
+"""The Lagrangian bound: multipliers on GPUs and weights of pipelines, by subgradient steps. Import late: numba."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from instances.tables import Flags, Floats, Ints
+from solvers.core.compiled import compiled, inner
+from solvers.exact.joint_paths import (
+    Network,
+    empty_labels,
+    find_paths,
+    forbid_hops,
+    forbid_slots,
+    read_paths,
+)
+
+PATIENCE = 4
+"""Steps without a better bound before the step is halved."""
+SHORTEST = 0.05
+"""The scale of a step below which the multipliers have converged."""
+
+
+class Relaxation(NamedTuple):
+    """What R pipelines may choose, what that costs, and the limit that their total must not exceed.
+
+    The pipelines form blocks of as many as the joint states have. The slowest pipeline takes no less than the
+    pipelines' seconds with any weights that add up to 1; the other costs count in full.
+
+    Attributes
+    ----------
+    seconds, hop_seconds, steady
+        [last, k, layers] and [k, j] seconds of a pipeline's choices; [r] what it takes besides.
+    rest, rest_hop
+        [last, k, layers] and [k, j] other costs of a choice.
+    joint
+        [last, t, layers] what a joint state adds.
+    constant, limit
+        Paid in any case; the most that may be paid in all.
+    digits, powers
+        The joint states, as in `JointStates`.
+    allowed
+        [b, s, t, layers] whether block b may be in a state.
+    last
+        [s] 1 for the last stage, else 0.
+    can_serve, can_flow
+        As in `Subproblem`; choices that no plan within the limit can make are removed.
+    counts
+        [k] GPUs of a group.
+    like_before
+        [r] whether pipeline r may choose the same as the one before.
+    layers
+        Layers of the model.
+    """
+
+    seconds: Floats
+    hop_seconds: Floats
+    steady: Floats
+    rest: Floats
+    rest_hop: Floats
+    joint: Floats
+    constant: float
+    limit: float
+    digits: Ints
+    powers: Ints
+    allowed: Flags
+    last: Ints
+    can_serve: Flags
+    can_flow: Flags
+    counts: Ints
+    like_before: Flags
+    layers: int
+
+    def reversed(self) -> Relaxation:
+        """The same from the last stage to the first."""
+        return self._replace(
+            hop_seconds=np.ascontiguousarray(self.hop_seconds.T),
+            rest_hop=np.ascontiguousarray(self.rest_hop.T),
+            allowed=np.ascontiguousarray(self.allowed[:, ::-1]),
+            last=np.ascontiguousarray(self.last[::-1]),
+            can_flow=np.ascontiguousarray(self.can_flow[:, ::-1].transpose(0, 1, 3, 2)),
+        )
+
+
+class Multipliers(NamedTuple):
+    """[k] on the GPUs of each group, and [r] weights of the pipelines."""
+
+    gpus: Floats
+    weights: Floats
+
+
+# One long loop: every compiled function costs a cold start a third of a second, and every level of calls more.
+@compiled
+def tighten(  # noqa: C901 - as said
+    relaxation: Relaxation, multipliers: Multipliers, steps: int
+) -> tuple[float, Floats, float, Ints, Ints]:
+    """Raise the bound by multipliers on scarce GPUs, which are replaced by the best found.
+
+    A block costs at least its cheapest path, and what is paid for the GPUs of a group is paid back.
+    Subgradient steps after Polyak.
+
+    Returns
+    -------
+    The bound (infinite if there is no path), the least cost of each block behind it, and the cost, groups
+    [r, s] and layers [s] of the cheapest path met of a single block that uses no group too often (infinite: none).
+    """
+    _, stages, states, _ = relaxation.allowed.shape
+    pipelines, limit = len(relaxation.steady), relaxation.limit
+    labels = empty_labels(stages, states, relaxation.layers)
+    least, best_least = np.zeros(len(relaxation.allowed)), np.zeros(len(relaxation.allowed))
+    groups_of, met_groups = np.zeros((pipelines, stages), np.int64), np.zeros((pipelines, stages), np.int64)
+    layers_of, met_layers = np.zeros(stages, np.int64), np.zeros(stages, np.int64)
+    now = Multipliers(multipliers.gpus.copy(), multipliers.weights.copy())
+    excess, seconds = np.zeros(len(relaxation.counts)), np.zeros(pipelines)
+    best, met, scale, waited = -np.inf, np.inf, 1.0, 0
+    for _ in range(steps):
+        for b in range(len(least)):
+            first = b * relaxation.digits.shape[1]
+            if relaxation.like_before[first]:
+                least[b] = least[b - 1]
+                for s in range(stages):
+                    groups_of[first, s] = groups_of[first - 1, s]
+            else:
+                network = network_of(relaxation, now, b)
+                least[b] = find_paths(network, labels)
+                if least[b] == np.inf:
+                    return np.inf, least, met, met_groups, met_layers
+                read_paths(network, labels, groups_of, layers_of)
+        bound = total_cost(relaxation, now, least)
+        if best == -np.inf or bound > best + 1e-9 * abs(best):
+            best, waited = bound, 0
+            keep(now, least, multipliers, best_least)
+        else:
+            waited += 1
+            if waited >= PATIENCE:
+                scale, waited = scale / 2, 0
+        if best > limit or scale < SHORTEST:
+            break
+        fits = count_excess(relaxation.counts, groups_of, excess)
+        spread = 0.0
+        if len(least) == 1:
+            spread, cost = path_cost(relaxation, now, least[0], groups_of, layers_of, seconds)
+            if fits and cost < met:
+                met = cost
+                for s in range(stages):
+                    met_layers[s] = layers_of[s]
+                    for r in range(pipelines):
+                        met_groups[r, s] = groups_of[r, s]
+            step_weights(now.weights, seconds, scale, limit, bound)
+        if not step_multipliers(now.gpus, excess, scale, limit, bound) and spread <= 1e-9 * abs(bound):
+            break
+    return best, best_least, met, met_groups, met_layers
+
+
+@compiled
+def forbid(relaxation: Relaxation, reverse: Relaxation, multipliers: Multipliers, b: int, limit: float) -> int:
+    """Forbid all choices with which block b costs more than `limit`; the number of choices forbidden.
+
+    `reverse` is the relaxation from the last stage to the first.
+    """
+    _, stages, states, _ = relaxation.allowed.shape
+    network, back = network_of(relaxation, multipliers, b), network_of(reverse, multipliers, b)
+    ahead = empty_labels(stages, states, relaxation.layers)
+    behind = empty_labels(stages, states, relaxation.layers)
+    find_paths(network, ahead)
+    find_paths(back, behind)
+    dropped = 0
+    for s in range(stages):
+        dropped += forbid_slots(limit, network, ahead, behind, s, relaxation.can_serve)
+        if s < stages - 1:
+            for r in range(relaxation.digits.shape[1]):
+                dropped += forbid_hops(limit, network, ahead, behind, s, r)
+    return dropped
+
+
+@inner
+def network_of(relaxation: Relaxation, now: Multipliers, b: int) -> Network:
+    """The choices of block b and their costs at these multipliers."""
+    digits, seconds, rest, joint = relaxation.digits, relaxation.seconds, relaxation.rest, relaxation.joint
+    weights, gpus = now.weights, now.gpus
+    states, members = digits.shape
+    groups, width = seconds.shape[1], seconds.shape[2]
+    first = b * members
+    cost, hops = np.empty((2, states, width)), np.empty((members, groups, groups))
+    for last in range(2):
+        for t in range(states):
+            for held in range(width):
+                cost[last, t, held] = joint[last, t, held]
+            for r in range(members):
+                k = digits[t, r]
+                for held in range(width):
+                    cost[last, t, held] += weights[first + r] * seconds[last, k, held] + rest[last, k, held] + gpus[k]
+    for r in range(members):
+        for k in range(groups):
+            for j in range(groups):
+                hops[r, k, j] = weights[first + r] * relaxation.hop_seconds[k, j] + relaxation.rest_hop[k, j]
+    return Network(
+        first, relaxation.allowed[b], relaxation.last, cost, hops, relaxation.can_flow, digits, relaxation.powers
+    )
+
+
+@inner
+def total_cost(relaxation: Relaxation, now: Multipliers, least: Floats) -> float:
+    """The bound: what all blocks cost at least, less what the multipliers pay back."""
+    bound = relaxation.constant
+    for r in range(len(now.weights)):
+        bound += now.weights[r] * relaxation.steady[r]
+    for b in range(len(least)):
+        bound += least[b]
+    for k in range(len(now.gpus)):
+        bound -= now.gpus[k] * relaxation.counts[k]
+    return bound
+
+
+@inner
+def keep(now: Multipliers, least: Floats, multipliers: Multipliers, best_least: Floats) -> None:
+    """Copy the multipliers and the least costs of the blocks."""
+    for k in range(len(now.gpus)):
+        multipliers.gpus[k] = now.gpus[k]
+    for r in range(len(now.weights)):
+        multipliers.weights[r] = now.weights[r]
+    for b in range(len(least)):
+        best_least[b] = least[b]
+
+
+@inner
+def count_excess(counts: Ints, groups_of: Ints, excess: Floats) -> bool:
+    """Fill in by how much each group is used too often; whether none is."""
+    for k in range(len(counts)):
+        excess[k] = -counts[k]
+    for r in range(groups_of.shape[0]):
+        for s in range(groups_of.shape[1]):
+            excess[groups_of[r, s]] += 1
+    fits = True
+    for k in range(len(counts)):
+        fits = fits and excess[k] <= 0
+    return fits
+
+
+@inner
+def path_cost(
+    relaxation: Relaxation, now: Multipliers, least: float, groups_of: Ints, layers_of: Ints, seconds: Floats
+) -> tuple[float, float]:
+    """Fill in what each pipeline of a block takes.
+
+    Returns
+    -------
+    How far they are apart, and what the paths cost without multipliers, where the slowest pipeline counts.
+    """
+    pipelines, stages = groups_of.shape
+    cost, slowest, fastest = relaxation.constant + least, -np.inf, np.inf
+    for r in range(pipelines):
+        taken = 0.0
+        for s in range(stages):
+            k = groups_of[r, s]
+            cost -= now.gpus[k]
+            taken += relaxation.seconds[1 if s == stages - 1 else 0, k, layers_of[s]]
+            if s < stages - 1:
+                taken += relaxation.hop_seconds[k, groups_of[r, s + 1]]
+        cost -= now.weights[r] * taken
+        seconds[r] = taken + relaxation.steady[r]
+        slowest, fastest = max(slowest, seconds[r]), min(fastest, seconds[r])
+    return slowest - fastest, cost + slowest
+
+
+@inner
+def step_length(square: float, scale: float, limit: float, bound: float) -> float:
+    """Polyak's step; without a limit the next best thing is to hope for a little more than there is."""
+    gap = limit - bound if limit < np.inf else 0.05 * abs(bound)
+    return scale * max(gap, 1e-4 * abs(bound)) / square
+
+
+@inner
+def step_multipliers(gpus: Floats, excess: Floats, scale: float, limit: float, bound: float) -> bool:
+    """Raise the multipliers of groups that are used too often; False if there is nothing to change."""
+    square = 0.0
+    for k in range(len(gpus)):
+        if excess[k] < 0 and gpus[k] <= 0:
+            excess[k] = 0.0
+        square += excess[k] ** 2
+    if square == 0:
+        return False
+    step = step_length(square, scale, limit, bound)
+    for k in range(len(gpus)):
+        gpus[k] = max(0.0, gpus[k] + step * excess[k])
+    return True
+
+
+@inner
+def step_weights(weights: Floats, seconds: Floats, scale: float, limit: float, bound: float) -> None:
+    """Shift weight to the pipelines that are slower than the average: the slowest is what counts."""
+    mean = 0.0
+    for r in range(len(weights)):
+        mean += seconds[r] / len(weights)
+    square = 0.0
+    for r in range(len(weights)):
+        square += (seconds[r] - mean) ** 2
+    if square > 0:
+        step = step_length(square, scale, limit, bound)
+        total = 0.0
+        for r in range(len(weights)):
+            weights[r] = max(0.0, weights[r] + step * (seconds[r] - mean))
+            total += weights[r]
+        for r in range(len(weights)):
+            weights[r] /= total
