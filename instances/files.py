@@ -28,8 +28,17 @@ class FileModel(BaseModel):
 M = TypeVar("M", bound=BaseModel)
 
 
+def model_from_text(kind: type[M], text: str, source: str) -> M:
+    """JSON text as a model. InputError names source, field and reason."""
+    return _model(kind, parse_json(text, source), text, source)
+
+
 def model_from_json(kind: type[M], data: Any, source: str) -> M:
     """Decoded JSON (or TOML) as a model. InputError names source, field and reason."""
+    return _model(kind, data, _encode(data, source), source)
+
+
+def _model(kind: type[M], data: Any, text: str, source: str) -> M:
     schema = kind.model_fields.get("schema_")
     if schema is not None:
         (expected,) = get_args(schema.annotation)
@@ -39,7 +48,7 @@ def model_from_json(kind: type[M], data: Any, source: str) -> M:
             raise InputError(f"{source}: schema: is not {expected!r}, found {shortened(str(data['schema']))}")
     try:
         # JSON mode: arrays become tuples, everything else stays strict.
-        return kind.model_validate_json(_encode(data, source))
+        return kind.model_validate_json(text)
     except ValidationError as error:
         raise InputError(f"{source}: {first_problem(error)}") from None
 

@@ -20,6 +20,11 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="An option of the solver or family; repeatable.", metavar="KEY=VALUE"),
 ]
+Reference = Annotated[
+    tuple[float, float] | None,
+    typer.Option(help="T (s) and E (J) that weights and relative caps refer to.", metavar="T E"),
+]
+Without = Annotated[list[str] | None, typer.Option(help="Leave out a group or a GPU; repeatable.", metavar="GROUP[/i]")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, .svg or .pdf file.", metavar="FILE")]
 
 

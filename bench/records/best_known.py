@@ -13,7 +13,7 @@ from pydantic import Field
 from bench.records.record import Result, label
 from bench.runs.judge import OPTIMALITY_GAP, certified_gap
 from instances.errors import InputError
-from instances.files import FileModel, PlanFile, model_from_json, parse_json, read_text, write_text
+from instances.files import FileModel, PlanFile, model_from_text, read_text, write_text
 from instances.instance import COST_MODEL_VERSION, Positive
 from instances.objective import Reference
 
@@ -89,7 +89,7 @@ def read_best_known(path: Path) -> dict[Key, BestKnown]:
     found: dict[Key, BestKnown] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
         where = f"{path}: line {number}"
-        entry = model_from_json(BestKnown, parse_json(line, where), where)
+        entry = model_from_text(BestKnown, line, where)
         if entry.key in found:
             raise InputError(f"{where}: a second entry for {entry.instance}, {entry.objective}")
         found[entry.key] = entry

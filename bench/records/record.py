@@ -336,7 +336,7 @@ def record_of(task: Task, ending: Ending, jobs: int) -> Record:
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """Digest of a record's JSON without its checksum: shows that a stored figure was changed by accident or by hand."""
+    """Digest of a record's JSON without its checksum: shows that a stored figure was changed after it was written."""
     return _digest({key: value for key, value in content.items() if key != "checksum"})
 
 

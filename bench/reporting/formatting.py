@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import isnan
+from typing import Any
 
 NOTHING = "n/a"
 
@@ -30,6 +31,31 @@ def percent(value: float | None, signed: bool = False) -> str:
     if abs(value) < hundredth / 2:
         return f"{'>-' if value < 0 else '<'}0.01 %"
     return f"{100 * value:{'+' if signed else ''}.2f} %"
+
+
+Cell = Callable[[Any], str]
+"""Makes the text of a cell from a row: a mapping or a row of a frame."""
+
+
+def as_text(key: str) -> Cell:
+    """A cell that says what the row holds."""
+    return lambda row: str(row[key])
+
+
+def as_number(key: str, digits: int = 4, unit: float = 1.0) -> Cell:
+    """A cell with a number to so many significant digits, in multiples of `unit`."""
+    return lambda row: significant(row[key] if row[key] is None else row[key] / unit, digits)
+
+
+def as_percent(key: str, signed: bool = False) -> Cell:
+    """A cell with a share in per cent."""
+    return lambda row: percent(row[key], signed)
+
+
+def table(columns: Mapping[str, Cell], rows: Iterable[Any], left: Container[str] = ()) -> str:
+    """A pipe table of these columns, by name; those in `left` are aligned to the left."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    return markdown(list(columns), cells, [name not in left for name in columns])
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bench.records.record import Record
-from bench.reporting.formatting import NOTHING, markdown, percent, significant
+from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, percent, significant, table
 from bench.reporting.frames import BASELINE, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
 from bench.runs.judge import OPTIMALITY_GAP
@@ -25,28 +25,47 @@ from solvers.core.registry import solver_types
 if TYPE_CHECKING:
     from bench.reporting.plots import Drawn
 
-HEADER = (
-    "instance",
-    "GPUs",
-    "objective",
-    "solver",
-    "status",
-    "solved",
-    "time [s]",
-    "energy [kJ]",
-    "value",
-    "optimum or bound",
-    "optimality gap",
-    "certified gap",
-    "gap to best known",
-    f"time saved vs {BASELINE}",
-    f"energy saved vs {BASELINE}",
-    "seconds",
-)
-HEADLINE = ("instance", "GPUs", "objective", "solver", "time [s]", "energy [kJ]", "gap", "time saved", "energy saved")
-TEXT = ("instance", "objective", "solver", "status")
+
+def _truth(row: Mapping[str, Any]) -> str:
+    """What is proven of the instance."""
+    if not pd.isna(row["optimum"]):
+        return f"= {significant(row['optimum'], 6)}"
+    return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
+
+
+def _gap(row: Mapping[str, Any]) -> str:
+    """The optimality gap; a value that is an optimum says so."""
+    return "= optimum" if row["optimality_gap"] <= OPTIMALITY_GAP else percent(row["optimality_gap"])
+
+
+COLUMNS: Mapping[str, Cell] = {
+    "instance": as_text("instance"),
+    "GPUs": as_text("gpus"),
+    "objective": as_text("objective"),
+    "solver": as_text("solver"),
+    "status": as_text("status"),
+    "solved": lambda row: f"{row['solved']}/{row['runs']}",
+    "time [s]": as_number("time_s"),
+    "energy [kJ]": as_number("energy_j", unit=1000),
+    "value": as_number("value", 6),
+    "optimum or bound": _truth,
+    "optimality gap": as_percent("optimality_gap"),
+    "certified gap": as_percent("certified_gap"),
+    "gap to best known": as_percent("best_known_gap"),
+    f"time saved vs {BASELINE}": as_percent("time_saving", signed=True),
+    f"energy saved vs {BASELINE}": as_percent("energy_saving", signed=True),
+    "seconds": as_number("wall_s", 3),
+}
+"""Of the report's table, a row per instance, objective and solver."""
+HEADLINE: Mapping[str, Cell] = {
+    **{name: COLUMNS[name] for name in ("instance", "GPUs", "objective", "solver", "time [s]", "energy [kJ]")},
+    "gap": _gap,
+    "time saved": as_percent("time_saving", signed=True),
+    "energy saved": as_percent("energy_saving", signed=True),
+}
+"""Of the table in README.md."""
+LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
-RIGHT = tuple(name not in TEXT for name in HEADER)
 NOTES = (
     "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
     "solved: runs with a plan, of all runs; failed runs stay in the count.",
@@ -110,7 +129,7 @@ def make_report(store: Store) -> Report:
     used = [found[run.key] for run in asked.runs if run.key in found]
     return Report(
         suite=asked.suite,
-        table=markdown(HEADER, [_row(row) for row in summary.to_dict("records")], RIGHT),
+        table=table(COLUMNS, summary.to_dict("records"), LEFT),
         missing=[run.title for run in asked.runs if run.key not in found],
         problems=[f"{each.title}: {each.ended}: {each.reason or 'no reason given'}" for each in used if _failed(each)],
         origin=[*_origin(used), *_other_code(asked.runs, found)],
@@ -143,49 +162,7 @@ def headline_table(folder: Path) -> str:
     runs = with_truth(runs_table(store.asked().runs, store.records()))
     exact = {name for name, solver in solver_types().items() if solver.proves is not Proof.NOTHING}
     rows = [row for row in summary_table(runs).to_dict("records") if row["solver"].partition("[")[0] not in exact]
-    return markdown(HEADLINE, [_headline(row) for row in rows], [name not in TEXT for name in HEADLINE])
-
-
-def _headline(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        row["instance"],
-        str(row["gpus"]),
-        row["objective"],
-        row["solver"],
-        significant(row["time_s"]),
-        significant(row["energy_j"] / 1000),
-        "= optimum" if row["optimality_gap"] <= OPTIMALITY_GAP else percent(row["optimality_gap"]),
-        percent(row["time_saving"], signed=True),
-        percent(row["energy_saving"], signed=True),
-    ]
-
-
-def _row(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        row["instance"],
-        str(row["gpus"]),
-        row["objective"],
-        row["solver"],
-        row["status"],
-        f"{row['solved']}/{row['runs']}",
-        significant(row["time_s"]),
-        significant(row["energy_j"] / 1000),
-        significant(row["value"], 6),
-        _truth(row),
-        percent(row["optimality_gap"]),
-        percent(row["certified_gap"]),
-        percent(row["best_known_gap"]),
-        percent(row["time_saving"], signed=True),
-        percent(row["energy_saving"], signed=True),
-        significant(row["wall_s"], 3),
-    ]
-
-
-def _truth(row: Mapping[Any, Any]) -> str:
-    """What is proven of the instance."""
-    if not pd.isna(row["optimum"]):
-        return f"= {significant(row['optimum'], 6)}"
-    return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
+    return table(HEADLINE, rows, LEFT)
 
 
 def _origin(records: list[Record]) -> list[str]:
@@ -246,9 +223,10 @@ def _page(report: Report, figures: list[Drawn]) -> str:
     from jinja2 import Environment
 
     template = (files("bench.reporting") / "templates" / "report.html.j2").read_text(encoding="utf-8")
-    rows = [_row(row) for row in report.summary.to_dict("records")]
+    rows = [[cell(row) for cell in COLUMNS.values()] for row in report.summary.to_dict("records")]
+    right = [name not in LEFT for name in COLUMNS]
     return (
         Environment(autoescape=True)
         .from_string(template)
-        .render(report=report, header=HEADER, rows=rows, right=RIGHT, notes=NOTES, figures=figures)
+        .render(report=report, header=list(COLUMNS), rows=rows, right=right, notes=NOTES, figures=figures)
     )

@@ -18,7 +18,7 @@ from instances.errors import InputError
 from instances.files import (
     FileModel,
     model_from_json,
-    parse_json,
+    model_from_text,
     read_instance,
     read_json,
     read_text,
@@ -127,7 +127,7 @@ class Store:
         found: dict[str, Record] = {}
         for number, line in enumerate(self._lines(), 1):
             where = f"{self._runs}: line {number}"
-            record = model_from_json(Record, parse_json(line, where), where)
+            record = model_from_text(Record, line, where)
             found[record.key] = record
         return list(found.values())
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bench.records.best_known import best_known, problem_key
-from bench.reporting.formatting import NOTHING, markdown, percent, significant
+from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, table
 from bench.reporting.metrics import optimality_gap
 from bench.runs.suite import entries_of, read_suite
 from instances.errors import InputError
@@ -33,19 +32,37 @@ SEARCH = Budget(evaluations=300_000, seed=0)
 """For `memetic` where no best known value is committed: a second or two."""
 
 
-MEASURES = (
-    "left out",
-    "compute spread",
-    "bandwidth spread",
-    "memory slack",
-    "comm/comp",
-    "megatron gap",
-    "contiguous gap",
-)
-DESCRIBED = ("instance", "GPUs", "objective", "best plan", "from", "grids", *MEASURES)
-SUITES = ("suite", "family", "problems", "GPUs", "proven", "1/4 left out", "pipelines > 1", *MEASURES)
-"""Columns of `describe`, and of the table of all suites."""
-TEXT = ("instance", "objective", "best plan", "from", "suite", "family")
+MEASURES: Mapping[str, Cell] = {
+    "left out": as_percent("left_out"),
+    "compute spread": as_number("compute_spread", 3),
+    "bandwidth spread": as_number("bandwidth_spread", 3),
+    "memory slack": as_percent("memory_slack"),
+    "comm/comp": as_number("communication", 3),
+    "megatron gap": as_percent("megatron_gap"),
+    "contiguous gap": as_percent("contiguous_gap"),
+}
+DESCRIBED: Mapping[str, Cell] = {
+    "instance": as_text("instance"),
+    "GPUs": as_text("gpus"),
+    "objective": as_text("objective"),
+    "best plan": lambda row: f"{row['pipelines']} x {row['stages']}" if row["known"] else NOTHING,
+    "from": lambda row: row["known"] or NOTHING,
+    "grids": as_text("grids"),
+    **MEASURES,
+}
+"""Of the table of `describe`."""
+SUITES: Mapping[str, Cell] = {
+    "suite": as_text("suite"),
+    "family": as_text("family"),
+    "problems": as_text("problems"),
+    "GPUs": lambda row: f"{row['least']}-{row['most']:,}" if row["least"] < row["most"] else str(row["most"]),
+    "proven": as_text("proven"),
+    "1/4 left out": as_text("quarter_left_out"),
+    "pipelines > 1": as_text("several_pipelines"),
+    **MEASURES,
+}
+"""Of the table of all suites in README.md."""
+LEFT = ("instance", "objective", "best plan", "from", "suite", "family")
 """Columns that are no numbers."""
 QUARTER = 0.25
 NOTES = (
@@ -200,21 +217,9 @@ def counts(rows: Sequence[Hardness]) -> dict[str, int]:
 def description(rows: Sequence[Hardness]) -> str:
     """The table of `describe`, what its rows have in common, and how to read it."""
     found = counts(rows)
-    cells = [
-        [
-            row.instance,
-            str(row.gpus),
-            row.objective,
-            f"{row.pipelines} x {row.stages}" if row.known else NOTHING,
-            row.known or NOTHING,
-            str(row.grids),
-            *_measures(asdict(row)),
-        ]
-        for row in rows
-    ]
     return "\n".join(
         [
-            markdown(DESCRIBED, cells, [name not in TEXT for name in DESCRIBED]),
+            table(DESCRIBED, map(asdict, rows), LEFT),
             "",
             f"Of {found['problems']} problems {found['with_a_plan']} have a plan, {found['proven']} a proven optimum; "
             f"the best plan leaves a quarter of the GPUs out in {found['quarter_left_out']}, has several pipelines in "
@@ -234,34 +239,20 @@ def hardness_csv(rows: Iterable[tuple[str, Hardness]]) -> str:
 
 def suites_table(file: Path) -> str:
     """`results/hardness.csv` in brief: a row per suite and family, counts and medians."""
-    table = pd.read_csv(file)
-    table["family"] = table["instance"].str.partition("-")[0]
-    rows = []
-    for (suite, family), group in table.groupby(["suite", "family"], sort=False):
-        smallest, largest = group["gpus"].min(), group["gpus"].max()
-        rows.append(
-            [
-                str(suite),
-                str(family),
-                str(len(group)),
-                str(smallest) if smallest == largest else f"{smallest}-{largest:,}",
-                str((group["known"] == "optimum").sum()),
-                str((group["left_out"] >= QUARTER).sum()),
-                str((group["pipelines"] > 1).sum()),
-                *_measures(group.median(numeric_only=True)),
-            ]
-        )
-    return markdown(SUITES, rows, [name not in TEXT for name in SUITES])
-
-
-def _measures(row: Mapping[str, Any] | pd.Series[float]) -> list[str]:
-    """The cells of `MEASURES`."""
-    return [
-        percent(row["left_out"]),
-        significant(row["compute_spread"], 3),
-        significant(row["bandwidth_spread"], 3),
-        percent(row["memory_slack"]),
-        significant(row["communication"], 3),
-        percent(row["megatron_gap"]),
-        percent(row["contiguous_gap"]),
+    problems = pd.read_csv(file)
+    problems["family"] = problems["instance"].str.partition("-")[0]
+    rows = [
+        {
+            "suite": suite,
+            "family": family,
+            "problems": len(group),
+            "least": group["gpus"].min(),
+            "most": group["gpus"].max(),
+            "proven": (group["known"] == "optimum").sum(),
+            "quarter_left_out": (group["left_out"] >= QUARTER).sum(),
+            "several_pipelines": (group["pipelines"] > 1).sum(),
+            **group.drop(columns="gpus").median(numeric_only=True),
+        }
+        for (suite, family), group in problems.groupby(["suite", "family"], sort=False)
     ]
+    return table(SUITES, rows, LEFT)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from bench.records.record import Record
-from bench.reporting.formatting import markdown, significant
+from bench.reporting.formatting import Cell, as_number, as_text, table
 from bench.runs.store import Store
 from solvers.core.interface import Proof, Status
 from solvers.core.registry import solver_types
 
-HEADER = ("pools", "GPUs", "solver", "threads", "proven", "median [s]", "slowest [s]", "limit [s]")
+COLUMNS: Mapping[str, Cell] = {
+    "pools": as_text("pools"),
+    "GPUs": as_text("gpus"),
+    "solver": as_text("solver"),
+    "threads": as_text("threads"),
+    "proven": lambda row: f"{row['proven']} of {row['runs']}",
+    "median [s]": as_number("median", 3),
+    "slowest [s]": as_number("slowest", 3),
+    "limit [s]": as_number("limit", 3),
+}
+LEFT = ("pools", "solver")
 KINDS = {
     "exact-wan": "all different, links between cities",
     "exact-lan": "all different, fast links",
@@ -34,7 +44,7 @@ def proofs_text(records: Sequence[Record]) -> str:
     A run without a proof counts as its whole time, so a median is that of all runs.
     """
     records = [record for record in records if solver_types()[record.solver].proves is not Proof.NOTHING]
-    table = pd.DataFrame(
+    runs = pd.DataFrame(
         {
             "pools": KINDS[record.instance.rsplit("-", 2)[0]],
             "gpus": record.gpus,
@@ -46,25 +56,11 @@ def proofs_text(records: Sequence[Record]) -> str:
         }
         for record in records
     )
-    keys = ["solver", "gpus", "pools", "threads", "limit"]
-    rows = [_row(group) for _, group in table.groupby(keys)]
-    right = [name not in ("pools", "solver") for name in HEADER]
-    return f"{markdown(HEADER, rows, right)}\n\n{_machines(records)}"
-
-
-def _row(group: pd.DataFrame) -> list[str]:
-    """Runs that differ in their instance alone."""
-    first = group.iloc[0]
-    return [
-        str(first["pools"]),
-        str(first["gpus"]),
-        str(first["solver"]),
-        str(first["threads"]),
-        f"{int(group['proven'].sum())} of {len(group)}",
-        significant(group["wall_s"].median(), 3),
-        significant(group["wall_s"].max(), 3),
-        significant(first["limit"], 3),
-    ]
+    alike = runs.groupby(["solver", "gpus", "pools", "threads", "limit"])
+    rows = alike.agg(
+        proven=("proven", "sum"), runs=("proven", "size"), median=("wall_s", "median"), slowest=("wall_s", "max")
+    )
+    return f"{table(COLUMNS, rows.reset_index().to_dict('records'), LEFT)}\n\n{_machines(records)}"
 
 
 def _machines(records: Sequence[Record]) -> str:

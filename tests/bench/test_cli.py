@@ -347,6 +347,7 @@ def test_generate_gives_the_same_bytes_for_the_same_words(call: Call, tmp_path: 
         ["run", "none"],
         ["run", "none.toml"],
         ["run", "demo", "--jobs", "0"],
+        ["run", "demo", "--fresh", "--keep"],
         ["report", "none"],
         ["nonsense"],
         ["evaluate"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.records.environment import Machine
 from bench.records.record import Record
-from bench.studies.proofs import HEADER, proofs_text
+from bench.studies.proofs import COLUMNS, proofs_text
 from solvers.core.interface import Status
 from tests.bench.folders import NOTHING, task
 from tests.bench.folders import record as made_up
@@ -33,7 +33,7 @@ def test_medians_and_counts_are_over_all_runs_of_a_size() -> None:
     runs += [record("exact-wan-06-0", "memetic", "feasible", 2.0), record("exact-lan-06-0", "milp", "optimal", 4.0)]
     text = proofs_text(runs)
     rows = cells(text.partition("\n\n")[0])
-    assert list(rows[0]) == list(HEADER)
+    assert list(rows[0]) == list(COLUMNS)
     assert [(row["solver"], row["proven"], row["median [s]"], row["slowest [s]"]) for row in rows] == [
         ("cpsat", "2 of 3", "3.00", "60.0"),
         ("milp", "1 of 1", "4.00", "4.00"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,5 +132,6 @@ def test_a_key_depends_on_all_that_can_change_a_result_and_on_nothing_else() -> 
         task("memetic", seed=1, objective="energy", starts="3", elites="4"),
         task("memetic", seed=1, instance=hand_instance(name="other"), starts="3", elites="4"),
         task("memetic", seed=1, instance=hand_instance(model__vocab=101), starts="3", elites="4"),
+        replace(base, code="of another day"),
     ]
     assert len({run.key for run in [base, *others]}) == 1 + len(others)
