@@ -67,7 +67,9 @@ def empty_labels(stages: int, states: int, layers: int) -> Labels:
 
 
 @inner
-def add_hops(network: Network, labels: Labels, s: int, skipped: int, found: Floats) -> None:
+def add_hops(  # noqa: C901 - nested loops; a slice assigned would compile twice as long as all of it
+    network: Network, labels: Labels, s: int, skipped: int, found: Floats
+) -> None:
     """Write to `found` [t, m] the costs from stage s + 1 on with the hops from stage s, pipeline after pipeline.
 
     The pipeline `skipped` of the block does not move: its group is that of stage s + 1.
