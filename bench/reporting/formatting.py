@@ -70,3 +70,31 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     ]
     rule = "|" + "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True)) + "|"
     return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def seconds(value: float) -> str:
+    """A duration, in the unit that suits it."""
+    if value == 0 or value >= 1:
+        return f"{significant(value, 3)} s"
+    return f"{significant(1e3 * value, 3)} ms" if value >= 1e-3 else f"{significant(1e6 * value, 3)} µs"
+
+
+def joules(value: float) -> str:
+    """An energy, in the unit that suits it."""
+    for size, unit in ((1e6, "MJ"), (1e3, "kJ")):
+        if value >= size:
+            return f"{significant(value / size, 4)} {unit}"
+    return f"{significant(value, 4)} J"
+
+
+def rate(bytes_per_s: float) -> str:
+    """A bandwidth, in the unit that suits it."""
+    for size, unit in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")):
+        if bytes_per_s >= size:
+            return f"{significant(bytes_per_s / size, 3)} {unit}"
+    return f"{significant(bytes_per_s, 3)} B/s"
+
+
+def share_of(part: float, whole: float) -> str:
+    """A share in whole per cent; what is not zero is not written as zero."""
+    return "<1 %" if 0 < part < whole / 200 else f"{100 * part / whole:.0f} %"

@@ -67,7 +67,7 @@ def empty_labels(stages: int, states: int, layers: int) -> Labels:
 
 
 @inner
-def add_hops(
+def add_hops(  # noqa: C901 - nested loops; a slice assigned would compile twice as long as all of it
     network: Network, labels: Labels, s: int, skipped: int, found: Floats
 ) -> None:
     """Write to `found` [t, m] the costs from stage s + 1 on with the hops from stage s, pipeline after pipeline.

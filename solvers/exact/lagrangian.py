@@ -93,7 +93,7 @@ class Multipliers(NamedTuple):
 
 # One long loop: every compiled function costs a cold start a third of a second, and every level of calls more.
 @compiled
-def tighten(
+def tighten(  # noqa: C901 - as said
     relaxation: Relaxation, multipliers: Multipliers, steps: int
 ) -> tuple[float, Floats, float, Ints, Ints]:
     """Raise the bound by multipliers on scarce GPUs, which are replaced by the best found.

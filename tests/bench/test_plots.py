@@ -14,13 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bench.records.record import Task
+from bench.reporting.formatting import seconds
 from bench.reporting.metrics import hypervolume_share
 from bench.reporting.plots import save_figures
 from bench.reporting.plots.anytime import anytime_figure, median_gaps
 from bench.reporting.plots.front import fronts_figure
 from bench.reporting.plots.gaps import gaps_figure
 from bench.reporting.plots.plan import plan_figure
-from bench.reporting.plots.plan_words import folded, left_out, seconds
+from bench.reporting.plots.plan_sheet import folded, left_out
 from bench.reporting.plots.savings import savings_figure
 from bench.reporting.plots.style import OTHERS, SOLVERS, styles
 from bench.reporting.report import Report, make_report, write_report

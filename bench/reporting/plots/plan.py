@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from math import log
+
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from bench.reporting.plots.plan_links import draw_link, draw_mark, link_widths, marks_of
-from bench.reporting.plots.plan_sheet import BOX_HEIGHT, MARGIN, NOTE_HEIGHT, SMALL, Box, Sheet, sheet_of
-from bench.reporting.plots.plan_words import folded, headline, seconds, share_of, shares
+from bench.reporting.formatting import rate, seconds, share_of
+from bench.reporting.plots.plan_sheet import (
+    BOX_HEIGHT,
+    LINK_WIDTH,
+    MARGIN,
+    NOTE_HEIGHT,
+    SMALL,
+    Box,
+    Sheet,
+    folded,
+    headline,
+    shares,
+    sheet_of,
+)
 from bench.reporting.plots.style import ALARM, HATCHES, REGIONS, plain
 from instances.instance import Instance
 from instances.plan import Plan, gpu_name
+from instances.referee.evaluate import Pipeline, Step
 
 EXCHANGE = "#7b3fa0"
 PARTS = {"fill": "#9ecae1", "steady": "#2f6fa7", "gradient exchange": EXCHANGE}
@@ -33,12 +47,12 @@ def draw_plan(sheet: Sheet, ax: Axes) -> Axes:
     ax.axis("off")
     _head(sheet, ax)
     fills = _fills(sheet)
-    widths = link_widths(sheet)
+    widths = _link_widths(sheet)
     after = {(box.pipeline, box.stage): box for box in sheet.boxes}
     for box in sheet.boxes:
         _box(sheet, box, fills, ax)
         if (box.pipeline, box.stage + 1) in after:
-            draw_link(sheet, box, widths, ax)
+            _draw_link(sheet, box, widths, ax)
     _legend(sheet, fills, ax)
     for number, line in enumerate(sheet.notes):
         y = sheet.height - MARGIN - NOTE_HEIGHT * (len(sheet.notes) - 1 - number)
@@ -73,12 +87,12 @@ def _box(sheet: Sheet, box: Box, fills: dict[str, tuple[str, str]], ax: Axes) ->
     ax.add_patch(
         Rectangle((box.x, box.y), box.width, BOX_HEIGHT, facecolor=fill, edgecolor="white", linewidth=0, hatch=hatch)
     )
-    marks = marks_of(slowest, box, link=False)
+    marks = _marks_of(slowest, box, link=False)
     outline = Rectangle((box.x, box.y), box.width, BOX_HEIGHT, facecolor="none", gid="box")
     outline.set(edgecolor=ALARM if marks else "0.35", linewidth=2.4 if marks else 0.7)
     ax.add_patch(outline)
     if marks:
-        draw_mark(marks, box.x + box.width / 2, box.y + BOX_HEIGHT + 0.13, ax)
+        _draw_mark(marks, box.x + box.width / 2, box.y + BOX_HEIGHT + 0.13, ax)
     _pipeline_label(sheet, box, ax)
     most = int((box.width - 0.08) * 72 / (0.58 * SMALL))
     shown = folded(gpu_name(sheet.instance, gpu), most)
@@ -89,6 +103,62 @@ def _box(sheet: Sheet, box: Box, fills: dict[str, tuple[str, str]], ax: Axes) ->
     ax.text(box.x + 0.05, box.y + 0.05, plain("\n".join(shown)), fontsize=SMALL, va="top", linespacing=1.05, gid="name")
     ax.text(box.x + 0.05, box.y + BOX_HEIGHT - 0.26, head, fontsize=6.5, va="center")
     _busy(sheet, box, ax)
+
+
+def _draw_link(sheet: Sheet, box: Box, widths: dict[tuple[int, int], float], ax: Axes) -> None:
+    here, there = (sheet.plan.groups[box.pipeline][stage] for stage in (box.stage, box.stage + 1))
+    network = sheet.instance.network
+    marks = _marks_of(sheet.evaluation.slowest, box, link=True)
+    x, y = box.x + box.width, box.y + BOX_HEIGHT / 2
+    ax.add_line(
+        Line2D(
+            (x + 0.04, x + LINK_WIDTH - 0.04),
+            (y, y),
+            linewidth=widths[here, there],
+            color=ALARM if marks else "0.35",
+            solid_capstyle="butt",
+            gid="link",
+        )
+    )
+    latency = max(network.latency[here][there], network.latency[there][here])
+    bandwidth = min(network.bandwidth[here][there], network.bandwidth[there][here])
+    ax.text(x + LINK_WIDTH / 2, y - 0.07, seconds(latency), fontsize=6.5, ha="center", va="bottom")
+    ax.text(x + LINK_WIDTH / 2, y + 0.08, rate(bandwidth), fontsize=6.5, ha="center", va="top")
+    if marks:
+        _draw_mark(marks, x + LINK_WIDTH / 2, y + 0.31, ax, "\n")
+
+
+def _draw_mark(directions: list[str], x: float, y: float, ax: Axes, between: str = " ") -> None:
+    words = f"slowest{between}{'step' if len(directions) > 1 else directions[0]}"
+    ax.text(x, y, words, fontsize=7, color=ALARM, fontweight="bold", ha="center", va="center", gid="mark")
+
+
+def _marks_of(pipeline: Pipeline, box: Box, link: bool) -> list[str]:
+    """Whether this stage or link holds up the slowest pipeline, and in which direction."""
+    if box.pipeline != pipeline.number:
+        return []
+
+    def here(step: Step) -> bool:
+        return (step.stage, step.link) == (box.stage, link)
+
+    slow = {"forward": here(pipeline.slowest_forward), "backward": here(pipeline.slowest_backward)}
+    return [direction for direction, held_up in slow.items() if held_up]
+
+
+def _link_widths(sheet: Sheet) -> dict[tuple[int, int], float]:
+    """Points by pair of groups: the longer a message is under way, the thicker, on a logarithmic scale."""
+    times, latency = {}, sheet.instance.network.latency
+    for pipeline in sheet.evaluation.pipelines:
+        row = sheet.plan.groups[pipeline.number]
+        for step in pipeline.steps:
+            if step.link:
+                pair = row[step.stage], row[step.stage + 1]
+                times[pair] = step.forward_s + step.backward_s + latency[pair[0]][pair[1]] + latency[pair[1]][pair[0]]
+    if not times:
+        return {}
+    least, most = min(times.values()), max(times.values())
+    span = log(most / least)
+    return {pair: 1.5 if span < 0.01 else 1 + 5 * log(time / least) / span for pair, time in times.items()}
 
 
 def _pipeline_label(sheet: Sheet, box: Box, ax: Axes) -> None:

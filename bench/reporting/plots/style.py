@@ -90,45 +90,23 @@ def draw_steps(frame: pd.DataFrame, x: str, y: str, look: Mapping[str, Style], a
     """A step curve for each solver, through its rows in their order; later ones are thinner, so all stay visible."""
     shown = {solver: style for solver, style in look.items() if solver in set(frame["solver"])}
     step = min(0.7, 4 / len(shown))
-    sns.lineplot(
-        frame,
-        x=x,
-        y=y,
-        hue="solver",
-        hue_order=shown,
-        palette={solver: style.colour for solver, style in shown.items()},
-        style="solver",
-        dashes={solver: style.dashes for solver, style in shown.items()},
-        size="solver",
-        sizes={solver: 1.5 + step * place for place, solver in enumerate(reversed(shown))},
-        drawstyle="steps-post",
-        estimator=None,
-        errorbar=None,
-        sort=False,
-        legend=False,
-        clip_on=False,
-        ax=ax,
-    )
+    widths = {solver: 1.5 + step * place for place, solver in enumerate(reversed(shown))}
+    dashes = {solver: style.dashes for solver, style in shown.items()}
+    as_it_is: dict[str, Any] = {"estimator": None, "errorbar": None, "sort": False, "drawstyle": "steps-post"}
+    by_solver = {"dashes": dashes, "size": "solver", "sizes": widths, "hue_order": list(shown), **_by_solver(shown)}
+    sns.lineplot(frame, x=x, y=y, ax=ax, **as_it_is, **by_solver)
 
 
 def draw_marks(frame: pd.DataFrame, x: str, y: str, look: Mapping[str, Style], ax: Axes) -> None:
     """The marker of its solver at each row."""
-    if frame.empty:  # seaborn would warn
-        return
-    sns.scatterplot(
-        frame,
-        x=x,
-        y=y,
-        hue="solver",
-        palette={solver: style.colour for solver, style in look.items()},
-        style="solver",
-        markers={solver: style.marker for solver, style in look.items()},
-        s=50,
-        zorder=3,
-        legend=False,
-        clip_on=False,
-        ax=ax,
-    )
+    if len(frame):  # seaborn would warn
+        markers = {solver: style.marker for solver, style in look.items()}
+        sns.scatterplot(frame, x=x, y=y, ax=ax, s=50, zorder=3, markers=markers, **_by_solver(look))
+
+
+def _by_solver(look: Mapping[str, Style]) -> dict[str, Any]:
+    palette = {solver: style.colour for solver, style in look.items()}
+    return {"hue": "solver", "palette": palette, "style": "solver", "legend": False, "clip_on": False}
 
 
 def legend_above(figure: Figure, look: Mapping[str, Style], solvers: Iterable[str]) -> None:
