@@ -246,7 +246,9 @@ def test_every_solver_and_option_is_documented_with_its_default() -> None:
             if row:
                 documented[name][row[1]] = row[2]
     expected = {
-        name: {field.name: str(field.default).replace("True", "true") for field in fields(solver)}
+        name: {
+            field.name: str(field.default).replace("True", "true").replace("False", "false") for field in fields(solver)
+        }
         for name, solver in solver_types().items()
     }
     assert documented == expected
