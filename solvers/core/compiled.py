@@ -111,7 +111,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     before = config.CACHE_DIR
     config.CACHE_DIR = folder
     try:
-        return _jit(function, cache=True)
+        return _jit(function, cache=True, no_cfunc_wrapper=True)
     finally:
         config.CACHE_DIR = before
 
@@ -184,5 +184,6 @@ class _CallersCompiler(CompilerBase):
 _ONLY_LINKED: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
+    "_nrt": False,  # no counting of references: such code allocates nothing
     "pipeline_class": _CallersCompiler,
 }

@@ -32,13 +32,13 @@ def violation(o, q, f, r_index, b, stages, layers, group):
 
 
 @_jit
-def try_exchange(o, q, f, i, j, result):
-    exchange.try_exchange(o, q, f, i, j, result)
+def try_swap(o, q, f, i, j, result):
+    exchange.try_swap(o, q, f, i, j, result)
 
 
 @_jit
-def hopeless(o, q, f, i, j, limit):
-    return exchange.hopeless(o, q, f, i, j, limit)
+def exceeds_limit(o, q, f, i, j, limit):
+    return exchange.exceeds_limit(o, q, f, i, j, limit)
 
 
 @_jit
@@ -47,8 +47,8 @@ def try_plan(o, q, f, group, result):
 
 
 @_jit
-def do_exchange(o, q, f, i, j):
-    exchange.do_exchange(o, q, f, i, j)
+def do_swap(o, q, f, i, j):
+    exchange.do_swap(o, q, f, i, j)
 
 
 @_jit
@@ -83,6 +83,6 @@ def try_many(o, q, f, pairs, shifts, every, count, result):
             shift.try_shift(o, q, f, ends[0], ends[1], 1, result)
         else:
             pair = pairs[i % len(pairs)]
-            exchange.try_exchange(o, q, f, pair[0], pair[1], result)
+            exchange.try_swap(o, q, f, pair[0], pair[1], result)
         total += result[0]
     return total

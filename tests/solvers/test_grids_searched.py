@@ -48,7 +48,7 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 
     @numba.njit
     def move(p, rng, at, grid):
-        return regrid.regrid(p, rng, at, grid)
+        return regrid.change_grid(p, rng, at, grid)
 
     search, problem = search_of(seed, 6)
     tables = problem.tables
@@ -114,7 +114,7 @@ def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 100_000, 100_000)
-    search.pool.bound[:] = search.record.best[0]
+    search.pool.bound[:] = search.archive.best[0]
     assert advance(search, 20_000, 20_000) >= 20_000
 
 
@@ -133,7 +133,7 @@ def test_closed_grids_get_no_descendants() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 20_000, 20_000)
-    search.pool.bound[::2] = search.record.best[0]
+    search.pool.bound[::2] = search.archive.best[0]
     before = search.pool.visits.copy()
     advance(search, 50_000, 50_000)
     assert (search.pool.visits[1::2] > before[1::2]).all()
@@ -145,7 +145,7 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     """A front, too, which has no goal before its first child."""
     from solvers.memetic.algorithm import Memetic, make_search
     from solvers.memetic.search import advance
-    from solvers.memetic.warm_starts import give
+    from solvers.memetic.warm_starts import warm_starts
 
     fastest = Problem(roomy(random_instance(3, gpus=6)), parse_objective("time").goal(None))
     start = Memetic().solve(fastest, Budget(evaluations=20_000), Monitor()).plan
@@ -153,7 +153,7 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     problem = Problem(fastest.instance, parse_objective(objective).goal(None))
     tables = problem.tables
     grids = usable_grids(tables)
-    search = make_search(Memetic(elites=1), problem, grids, 0)._replace(given=give(tables, grids, start, ()))
+    search = make_search(Memetic(elites=1), problem, grids, 0)._replace(starts=warm_starts(tables, grids, start, ()))
     advance(search, len(grids) + 1, len(grids) + 1)
     own = niche_of(problem, start)
     assert search.pool.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)
