@@ -18,7 +18,7 @@ from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Sta
 from solvers.core.registry import register
 
 if TYPE_CHECKING:
-    from solvers.kernel.cost import KernelTables
+    from solvers.kernel.layout import Packed
 
 CHUNK = 200_000
 """Plans enumerated between two looks at the clock: a tenth of a second or less."""
@@ -42,9 +42,9 @@ class Brute:
         clock = Clock(budget)
         monitor.on_compiling()
         started = time.perf_counter()
-        from solvers.kernel.cost import kernel_tables
+        from solvers.kernel.layout import pack
 
-        search = _Search(problem, kernel_tables(problem.tables, problem.goal))
+        search = _Search(problem, pack(problem.tables, problem.goal))
         search.warm_up()
         clock.exclude(time.perf_counter() - started)
         monitor.on_compiled(clock.excluded)
@@ -74,9 +74,9 @@ class Brute:
 class _Search:
     """The plans kept so far: the best one, or all that no other dominates."""
 
-    def __init__(self, problem: Problem, arrays: KernelTables) -> None:
+    def __init__(self, problem: Problem, packed: Packed) -> None:
         self._problem = problem
-        self._arrays = arrays
+        self._packed = packed
         self._best_plan: Plan | None = None
         self._front = Front()
         self._best = np.array([np.inf])
@@ -85,10 +85,9 @@ class _Search:
         """Compile (or load) the enumeration, without enumerating."""
         from solvers.kernel.enumeration import enumerate_chunk
 
-        empty = np.zeros((1, 1), dtype=np.int64)
-        room = np.zeros((1, 2))
+        row = np.zeros(2, dtype=np.int64)
         enumerate_chunk(
-            self._arrays, 0, 0, np.array([1]), empty, np.zeros(2, np.int64), 0, room, empty, self._best, True
+            self._packed, 0, 0, row, row, row, row, 0, np.zeros((1, 2)), row.reshape(1, 2), self._best, True
         )
 
     def exhaust(self, grid: Grid, clock: Clock, monitor: Monitor) -> bool:
@@ -98,11 +97,13 @@ class _Search:
         r, b = self._problem.tables.indices(grid)
         slots = grid.replicas * grid.stages
         front = self._problem.goal.front
-        room = np.zeros((4096 if front else 1, 2))
-        plans = np.zeros((len(room), slots), dtype=np.int64)
+        kept = np.zeros((4096 if front else 1, 2))
+        plans = np.zeros((len(kept), slots), dtype=np.int64)
+        used = np.zeros(len(self._packed.counts), dtype=np.int64)
         for layers in splits(self._problem.tables, grid):
             state = np.zeros(2, dtype=np.int64)  # position in the enumeration, plans costed
-            groups = np.full((grid.replicas, grid.stages), -1, dtype=np.int64)
+            groups = np.full(slots, -1, dtype=np.int64)
+            used[:] = 0
             done = False
             while not done:
                 if clock.expired:
@@ -110,13 +111,13 @@ class _Search:
                 left = clock.evaluations_left
                 limit = CHUNK if left is None else min(CHUNK, left)
                 state[1] = 0
-                kept, done = enumerate_chunk(
-                    self._arrays, r, b, layers, groups, state, limit, room, plans, self._best, front
+                count, done = enumerate_chunk(
+                    self._packed, r, b, layers, groups, used, state, limit, kept, plans, self._best, front
                 )
                 clock.evaluations += int(state[1])
-                for row in range(kept):
+                for row in range(count):
                     plan = Plan.from_groups(grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages))
-                    self._keep(float(room[row, 0]), float(room[row, 1]), plan, clock, monitor)
+                    self._keep(float(kept[row, 0]), float(kept[row, 1]), plan, clock, monitor)
         return True
 
     def _keep(self, time_s: float, energy: float, plan: Plan, clock: Clock, monitor: Monitor) -> None:

@@ -21,11 +21,10 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.seeds import seed_for
+from instances.tables import Grid, Tables
 from solvers.core.clock import Clock
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Status
 from solvers.core.registry import register
-from solvers.kernel.pricer import Pricer
-from solvers.placements.roomy_grids import roomy_grids
 
 CHUNK_WORK = 2_000_000
 """Pairs of GPUs that may be priced between two looks at the clock: some hundredths of a second."""
@@ -60,7 +59,7 @@ class RandomSearch:
             return Outcome(Status.UNKNOWN, limit_reached=True)
         monitor.on_compiling()
         started = time.perf_counter()
-        run = _Run(problem, Pricer(problem.tables, problem.goal), budget.seed)
+        run = _Run(problem, budget.seed)
         run.draw(0)
         clock.exclude(time.perf_counter() - started)
         monitor.on_compiled(clock.excluded)
@@ -88,9 +87,11 @@ class RandomSearch:
 class _Run:
     """The stream of random numbers and the best plan so far."""
 
-    def __init__(self, problem: Problem, pricer: Pricer, seed: int) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
+        from solvers.kernel.layout import pack
+
         tables = problem.tables
-        self._arrays = pricer.arrays
+        self._packed = pack(tables, problem.goal)
         self._rng = np.random.default_rng(seed_for("random", seed))
         self.grids = roomy_grids(tables)
         rows = [(grid.replicas, grid.stages, *tables.indices(grid)) for grid in self.grids]
@@ -114,7 +115,7 @@ class _Run:
         from solvers.kernel.sampling import draw_plans
 
         kept, feasible = draw_plans(
-            self._rng, self._arrays, self._rows, self._gpus, draws, self._best, self._groups, self._layers
+            self._rng, self._packed, self._rows, self._gpus, draws, self._best, self._groups, self._layers
         )
         self.feasible += int(feasible)
         if kept < 0:
@@ -123,3 +124,21 @@ class _Run:
         slots = self._groups[: grid.replicas * grid.stages].reshape(grid.replicas, grid.stages)
         self.plan = Plan.from_groups(grid.micro_batch, self._layers[: grid.stages], slots)
         return True
+
+
+def roomy_grids(tables: Tables) -> list[Grid]:
+    """The legal grids but for those on which no plan fits, whatever its placement.
+
+    A stage holds what the smallest of its R GPUs can, so the most that S stages can hold is found by giving
+    the first R GPUs with most room to one stage, the next to another. As if no stage held embeddings or
+    head, so a grid that stays may still have no plan.
+    """
+    found = []
+    for grid in tables.grids():
+        r, b = tables.indices(grid)
+        whole = int(grid.stages == 1)  # one stage is first and last
+        room = -np.sort(-np.repeat(tables.fits[r, b, :, whole, whole], tables.counts))
+        worst = room[grid.replicas - 1 :: grid.replicas][: grid.stages]
+        if worst[-1] >= 1 and worst.sum() >= tables.layers:
+            found.append(grid)
+    return found

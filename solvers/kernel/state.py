@@ -36,7 +36,7 @@ from solvers.kernel.layout import (
     TOP,
     VALUE,
 )
-from solvers.kernel.surrogate import power_mean, fourth_power
+from solvers.kernel.surrogate import fourth_power, power_mean
 
 
 @inlined

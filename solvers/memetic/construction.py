@@ -61,7 +61,7 @@ def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
 def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     """All GPUs in random order."""
     list_gpus(p, group)
-    shuffle(rng, group, len(group))
+    shuffle(rng, group, p.o.gpus)
 
 
 @inner

@@ -8,7 +8,7 @@ from solvers.core.compiled import inner
 from solvers.kernel.layout import LEFT, SCORE
 from solvers.kernel.state import load
 from solvers.memetic.annealing import restore_plan, save_plan
-from solvers.memetic.construction import reset_left, chain_placement, random_placement
+from solvers.memetic.construction import chain_placement, random_placement, reset_left
 from solvers.memetic.crossover import (
     HOLE,
     cross_columns,

@@ -1,8 +1,5 @@
 """How the memetic search divides its work among grids, and how plans move from one to another."""
 
-# The bodies of compiled functions have no types, as in the search.
-# mypy: disable-error-code="no-untyped-def"
-
 from __future__ import annotations
 
 from typing import Any
@@ -40,15 +37,11 @@ def niche_of(problem: Problem, plan: Plan) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None:
-    import numba
-
-    from solvers.memetic import grid_moves as regrid
+    from solvers.memetic import grid_moves
     from solvers.memetic.search import advance
-    from tests.solvers.kernel_calls import load
+    from tests.solvers.kernel_calls import callable_from_python, load
 
-    @numba.njit
-    def move(p, rng, at, grid):
-        return regrid.change_grid(p, rng, at, grid)
+    move = callable_from_python(grid_moves.change_grid)
 
     search, problem = search_of(seed, 6)
     tables = problem.tables
@@ -78,26 +71,20 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 
 
 def test_a_stage_put_in_can_be_taken_out_again() -> None:
-    import numba
+    from solvers.memetic import grid_moves
+    from tests.solvers.kernel_calls import callable_from_python
 
-    from solvers.memetic import grid_moves as regrid
-
-    @numba.njit
-    def put_in(group, s, replicas, stages):
-        regrid.insert_column(group, s, replicas, stages)
-
-    @numba.njit
-    def take_out(group, s, replicas, stages):
-        regrid.remove_column(group, s, replicas, stages)
-
+    put_in = callable_from_python(grid_moves.insert_column)
+    take_out = callable_from_python(grid_moves.remove_column)
+    p = search_of(2, 14)[0].p
     before = np.arange(14)
     for s in range(4):
         group = before.copy()
-        put_in(group, s, 3, 3)
+        put_in(p, group, s, 3, 3)
         placed = group[:12].reshape(3, 4)
         assert placed[:, s].tolist() == [9, 10, 11]
         assert np.delete(placed, s, axis=1).ravel().tolist() == list(range(9))
-        take_out(group, s, 3, 4)
+        take_out(p, group, s, 3, 4)
         assert np.array_equal(group, before)
 
 

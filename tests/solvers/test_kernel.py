@@ -54,7 +54,7 @@ class Bench:
 
     def move(self) -> bool:
         """A random move, tried and made; False if the draw was none. What was tried must be what came."""
-        from tests.solvers.kernel_calls import do_swap, do_shift, exceeds_limit, try_swap, try_shift
+        from tests.solvers.kernel_calls import do_shift, do_swap, exceeds_limit, try_shift, try_swap
 
         result = np.zeros(5)
         before = self.packed.q.copy(), self.packed.f.copy()

@@ -10,7 +10,7 @@ from solvers.core.clock import Clock
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.memetic.grids import usable_grids
 from solvers.memetic.incumbents import IncumbentLog
-from solvers.memetic.warm_starts import warm_starts, price_placements
+from solvers.memetic.warm_starts import price_placements, warm_starts
 from solvers.placements.best_plans import BestPlans
 from tests.cases import CLOSE, FEASIBLE
 from tests.random_instances import random_instance
