@@ -18,7 +18,7 @@ from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 
 if TYPE_CHECKING:
-    from solvers.kernel.cost import KernelTables
+    from solvers.kernel.layout import Packed
 
 CHUNK = 200_000
 """Plans enumerated between two looks at the clock: a tenth of a second or less."""
@@ -41,9 +41,9 @@ class Brute(Solver):
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
         deadline = Deadline.of(budget)
-        from solvers.kernel.cost import kernel_tables
+        from solvers.kernel.layout import pack
 
-        search = _Search(problem, kernel_tables(problem.tables, problem.goal))
+        search = _Search(problem, pack(problem.tables, problem.goal))
         complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())
         plans = search.plans()
         found = bool(plans)
@@ -68,9 +68,9 @@ class Brute(Solver):
 class _Search:
     """The plans kept so far: the best one, or all that no other dominates."""
 
-    def __init__(self, problem: Problem, arrays: KernelTables) -> None:
+    def __init__(self, problem: Problem, packed: Packed) -> None:
         self._problem = problem
-        self._arrays = arrays
+        self._packed = packed
         self._best_plan: Plan | None = None
         self._front = Front()
         self._best = np.array([np.inf])
@@ -82,11 +82,13 @@ class _Search:
         r, b = self._problem.tables.indices(grid)
         slots = grid.replicas * grid.stages
         front = self._problem.goal.front
-        room = np.zeros((4096 if front else 1, 2))
-        plans = np.zeros((len(room), slots), dtype=np.int64)
+        kept = np.zeros((4096 if front else 1, 2))
+        plans = np.zeros((len(kept), slots), dtype=np.int64)
+        used = np.zeros(len(self._packed.counts), dtype=np.int64)
         for layers in splits(self._problem.tables, grid):
             state = np.zeros(2, dtype=np.int64)  # position in the enumeration, plans costed
-            groups = np.full((grid.replicas, grid.stages), -1, dtype=np.int64)
+            groups = np.full(slots, -1, dtype=np.int64)
+            used[:] = 0
             done = False
             while not done:
                 if deadline.passed:
@@ -94,13 +96,13 @@ class _Search:
                 left = deadline.evaluations_left
                 limit = CHUNK if left is None else min(CHUNK, left)
                 state[1] = 0
-                kept, done = enumerate_chunk(
-                    self._arrays, r, b, layers, groups, state, limit, room, plans, self._best, front
+                count, done = enumerate_chunk(
+                    self._packed, r, b, layers, groups, used, state, limit, kept, plans, self._best, front
                 )
                 deadline.evaluations += int(state[1])
-                for row in range(kept):
+                for row in range(count):
                     plan = Plan.from_groups(grid.micro_batch, layers, plans[row].reshape(grid.replicas, grid.stages))
-                    self._keep(float(room[row, 0]), float(room[row, 1]), plan, deadline, monitor)
+                    self._keep(float(kept[row, 0]), float(kept[row, 1]), plan, deadline, monitor)
         return True
 
     def _keep(self, time_s: float, energy: float, plan: Plan, deadline: Deadline, monitor: Monitor) -> None:

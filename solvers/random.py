@@ -20,12 +20,11 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.seeds import seed_for
+from instances.tables import Grid, Tables
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
-from solvers.kernel.pricer import Pricer
-from solvers.placements.roomy_grids import roomy_grids
 
 CHUNK_WORK = 2_000_000
 """Pairs of GPUs that may be priced between two looks at the clock: some hundredths of a second."""
@@ -58,8 +57,7 @@ class RandomSearch(Solver):
         deadline = Deadline.of(budget)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
-        run = _Run(problem, Pricer(problem.tables, problem.goal), budget.seed)
-
+        run = _Run(problem, budget.seed)
         while run.grids and not deadline.passed:
             left = deadline.evaluations_left
             draws = run.chunk if left is None else min(run.chunk, left)
@@ -82,9 +80,11 @@ class RandomSearch(Solver):
 class _Run:
     """The stream of random numbers and the best plan so far."""
 
-    def __init__(self, problem: Problem, pricer: Pricer, seed: int) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
+        from solvers.kernel.layout import pack
+
         tables = problem.tables
-        self._arrays = pricer.arrays
+        self._packed = pack(tables, problem.goal)
         self._rng = np.random.default_rng(seed_for("random", seed))
         self.grids = roomy_grids(tables)
         rows = [(grid.replicas, grid.stages, *tables.indices(grid)) for grid in self.grids]
@@ -108,7 +108,7 @@ class _Run:
         from solvers.kernel.sampling import draw_plans
 
         kept, feasible = draw_plans(
-            self._rng, self._arrays, self._rows, self._gpus, draws, self._best, self._groups, self._layers
+            self._rng, self._packed, self._rows, self._gpus, draws, self._best, self._groups, self._layers
         )
         self.feasible += int(feasible)
         if kept < 0:
@@ -117,3 +117,21 @@ class _Run:
         slots = self._groups[: grid.replicas * grid.stages].reshape(grid.replicas, grid.stages)
         self.plan = Plan.from_groups(grid.micro_batch, self._layers[: grid.stages], slots)
         return True
+
+
+def roomy_grids(tables: Tables) -> list[Grid]:
+    """The legal grids but for those on which no plan fits, whatever its placement.
+
+    A stage holds what the smallest of its R GPUs can, so the most that S stages can hold is found by giving
+    the first R GPUs with most room to one stage, the next to another. As if no stage held embeddings or
+    head, so a grid that stays may still have no plan.
+    """
+    found = []
+    for grid in tables.grids():
+        r, b = tables.indices(grid)
+        whole = int(grid.stages == 1)  # one stage is first and last
+        room = -np.sort(-np.repeat(tables.fits[r, b, :, whole, whole], tables.counts))
+        worst = room[grid.replicas - 1 :: grid.replicas][: grid.stages]
+        if worst[-1] >= 1 and worst.sum() >= tables.layers:
+            found.append(grid)
+    return found

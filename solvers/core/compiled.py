@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba import _dynfunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 
 from solvers.core.cache import cache_folder
 from solvers.core.sources import ROOT, sources_used
@@ -51,16 +56,31 @@ def find_cache_folder(path: Path) -> str | None:
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with `numba.njit` on its first call; kept on disk where that is possible."""
-    return _compile(function, {})
+    """Compile `function` with `numba.njit` on its first call; kept on disk where that is possible.
+
+    For the way into compiled code from Python: what it calls is kept with it.
+    """
+    # The setting is put back afterwards: numba reads it here, and other users of numba in this process
+    # keep their own.
+    config: Any = numba.config
+    folder = find_cache_folder(Path(function.__code__.co_filename))
+    if folder is None:
+        return _jit(function)
+    before = config.CACHE_DIR
+    config.CACHE_DIR = folder
+    try:
+        return _jit(function, cache=True, no_cfunc_wrapper=True)
+    finally:
+        config.CACHE_DIR = before
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
-    """As `compiled`, for functions that only compiled code calls.
+    """Compile `function` as a part of the compiled functions that call it; cannot be called from Python.
 
-    Without the way in from Python, which for functions of large tuples takes longer to compile than they do.
+    It is optimised and translated to machine code with its callers only, once, where numba does so
+    at every level of the calls; that is most of the time of compilation.
     """
-    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+    return _jit(function, **_ONLY_LINKED)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -68,23 +88,60 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     A call costs more than their arithmetic: all offsets are passed, and references to arrays are counted.
     """
-    return _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True})
+    return _jit(function, **_ONLY_LINKED, forceinline=True)
 
 
-def _compile(function: Callable[P, R], options: dict[str, bool]) -> Callable[P, R]:
-    # The setting is put back afterwards: numba reads it here, and other users of numba in this process
-    # keep their own.
+def _jit(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     jit: Any = numba.njit  # typed in some releases of numba only
-    config: Any = numba.config
-    result: Callable[P, R]
-    folder = find_cache_folder(Path(function.__code__.co_filename))
-    if folder is None:
-        result = jit(**options)(function)
-        return result
-    before = config.CACHE_DIR
-    config.CACHE_DIR = folder
-    try:
-        result = jit(cache=True, **options)(function)
-    finally:
-        config.CACHE_DIR = before
+    result: Callable[P, R] = jit(**options)(function)
     return result
+
+
+class _LinkedLibrary(JITCodeLibrary):
+    """LLVM code that waits to be linked into its caller's."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Left to the caller."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerForCallers(NativeLowering):
+    """Numba's last step for a function, without translation to machine code."""
+
+    _name = "lower_for_callers"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        fndesc, call_helper, _, env = state["cr"]
+        # What numba makes of a function without a way in from Python.
+        entry = _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,))
+        state.targetctx.insert_user_function(entry, fndesc, [library])
+        state["cr"] = _LowerResult(fndesc, call_helper, cfunc=entry, env=env)
+        return True
+
+
+class _CallersCompiler(CompilerBase):
+    """Numba's pipeline with that last step."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [(_LowerForCallers if step is NativeLowering else step, name) for step, name in manager.passes]
+        manager.finalize()
+        return [manager]
+
+
+_ONLY_LINKED: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,  # no counting of references: such code allocates nothing
+    "pipeline_class": _CallersCompiler,
+}

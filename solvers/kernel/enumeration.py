@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from solvers.core.compiled import compiled
-from solvers.kernel.cost import measure, violation
+from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
 
 
 @compiled
-def enumerate_chunk(t, r, b, layers, groups, state, limit, kept, plans, best, front):  # type: ignore[no-untyped-def]
+def enumerate_chunk(p, r_index, b, layers, groups, used, state, limit, kept, plans, best, front):  # type: ignore[no-untyped-def]
     """Go on with the enumeration of one grid and layer split until `limit` plans were costed.
 
     Parameters
     ----------
-    t
-        `KernelTables`.
-    r, b
+    p
+        `Packed`.
+    r_index, b
         Positions of the replica count and the micro-batch size in the tables.
     layers
         The split, length S.
     groups
-        R x S, the current placement; all -1 at the start. Resumed in place.
+        R*S, the current placement, slot (r, s) at r * S + s; all -1 at the start. Resumed in place.
+    used
+        GPUs that it uses of each group; changed with it.
     state
         [position of the slot to advance, plans costed in this call]; both changed in place.
     limit
         Most plans to cost in this call.
     kept, plans
-        Rooms for (time, energy) and the R*S groups of kept plans.
+        Rows that receive (time, energy) and the R*S groups of kept plans.
     best
         [best value so far], changed in place unless `front`.
     front
@@ -36,50 +36,43 @@ def enumerate_chunk(t, r, b, layers, groups, state, limit, kept, plans, best, fr
     Returns
     -------
     Number of kept plans, and whether the enumeration of this split is complete. It also stops when the
-    room for kept plans is full.
+    rows for kept plans are full.
     """
-    replicas, stages = groups.shape
-    slots = replicas * stages
-    group_count = len(t.counts)
-    used = np.zeros(group_count, dtype=np.int64)
+    stages, slots = len(layers), len(groups)
     position = state[0]
-    for k in groups.ravel():
-        if k >= 0:
-            used[k] += 1
     count = 0
     while state[1] < limit and count < len(kept):
         s = position % stages
-        row = position // stages
-        k = groups[row, s]
+        k = groups[position]
         if k >= 0:
             used[k] -= 1
         k += 1
-        if groups[row, s] < 0 and row > 0:
+        if groups[position] < 0 and position >= stages:
             tight = True  # equal to the row above so far, so this slot must not be smaller
-            for p in range(s):
-                tight = tight and groups[row, p] == groups[row - 1, p]
+            for slot in range(position - s, position):
+                tight = tight and groups[slot] == groups[slot - stages]
             if tight:
-                k = groups[row - 1, s]
-        is_first = 1 if s == 0 else 0
-        is_last = 1 if s == stages - 1 else 0
-        while k < group_count and (used[k] >= t.counts[k] or t.fits[r, b, k, is_first, is_last] < layers[s]):
+                k = groups[position - stages]
+        kind = kind_of(s, stages)
+        while k < p.o.groups and (used[k] >= p.counts[k] or p.fits[r_index, b, k, kind] < layers[s]):
             k += 1
-        if k == group_count:
-            groups[row, s] = -1
+        if k == p.o.groups:
+            groups[position] = -1
             position -= 1
             if position < 0:
                 return count, True
             # The slot below still counts its group; it is released when it advances.
             continue
-        groups[row, s] = k
+        groups[position] = k
         used[k] += 1
         if position < slots - 1:
             position += 1
             continue
         state[1] += 1
-        if violation(t, r, b, layers, groups) > 0:
+        over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, groups)
+        if over > 0 or power > 0.0:
             continue
-        time, energy = measure(t, b, layers, groups)
+        time, energy = measure(p.o, p.q, p.f, r_index, b, stages, layers, groups)
         if front:
             dominated = False
             for i in range(count):
@@ -87,13 +80,14 @@ def enumerate_chunk(t, r, b, layers, groups, state, limit, kept, plans, best, fr
             if dominated:
                 continue
         else:
-            value = t.time_weight * time + t.energy_weight * energy
-            if time > t.time_cap or energy > t.energy_cap or value >= best[0]:
+            value = goal_value(p.f, time, energy)
+            if cap_excess(p.f, time, energy) > 0.0 or value >= best[0]:
                 continue
             best[0] = value
         kept[count, 0] = time
         kept[count, 1] = energy
-        plans[count] = groups.ravel()
+        for slot in range(slots):
+            plans[count, slot] = groups[slot]
         count += 1
     state[0] = position
     return count, False

@@ -75,37 +75,37 @@ def exchange_cost(o, q, f, share, group, s, replicas, stages):  # type: ignore[n
     worst = 0.0
     per_byte = 0.0
     for r in range(replicas):
-        f[u(o.room + 2 * r)] = 0.0
-        f[u(o.room + 2 * r + 1)] = 0.0
-        q[u(o.seat + r)] = q[u(o.place + group[u(r * stages + s)])]
+        f[u(o.port_sums + 2 * r)] = 0.0
+        f[u(o.port_sums + 2 * r + 1)] = 0.0
+        q[u(o.stage_places + r)] = q[u(o.place + group[u(r * stages + s)])]
     # Each pair once: what leaves one port enters another.
     for r in range(replicas):
-        row = o.link + 2 * o.places * q[u(o.seat + r)]
-        out = f[u(o.room + 2 * r)]
-        into = f[u(o.room + 2 * r + 1)]
+        row = o.link + 2 * o.places * q[u(o.stage_places + r)]
+        out = f[u(o.port_sums + 2 * r)]
+        into = f[u(o.port_sums + 2 * r + 1)]
         if o.symmetric:
             for z in range(r + 1, replicas):
-                i = u(row + 2 * q[u(o.seat + z)])
+                i = u(row + 2 * q[u(o.stage_places + z)])
                 seconds = f[i] + share * f[i + u(1)]
                 out += seconds
-                f[u(o.room + 2 * z)] += seconds
+                f[u(o.port_sums + 2 * z)] += seconds
         else:
             for z in range(r + 1, replicas):
-                d = q[u(o.seat + z)]
+                d = q[u(o.stage_places + z)]
                 i = u(row + 2 * d)
-                j = u(o.link + 2 * (d * o.places + q[u(o.seat + r)]))
+                j = u(o.link + 2 * (d * o.places + q[u(o.stage_places + r)]))
                 there = f[i] + share * f[i + u(1)]
                 back = f[j] + share * f[j + u(1)]
                 out += there
                 into += back
-                f[u(o.room + 2 * z)] += back
-                f[u(o.room + 2 * z + 1)] += there
+                f[u(o.port_sums + 2 * z)] += back
+                f[u(o.port_sums + 2 * z + 1)] += there
         worst = max(worst, max(out, into))
     if o.link_energy:
         for r in range(replicas):
-            row = o.joules + o.places * q[u(o.seat + r)]
+            row = o.joules + o.places * q[u(o.stage_places + r)]
             for z in range(r + 1, replicas):
-                per_byte += f[u(row + q[u(o.seat + z)])]
+                per_byte += f[u(row + q[u(o.stage_places + z)])]
     return 2 * worst, per_byte
 
 

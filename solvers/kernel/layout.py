@@ -16,7 +16,7 @@ from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Ints, Tables
 
 REPLICAS, STAGES, R_INDEX, B_INDEX, COUNT, SLOTS, FITS = range(7)
-"""Entries of q for the plan in work: R, S, positions of R and mb in the tables, micro-batches M, R*S, where
+"""Entries of q for the current plan: R, S, positions of R and mb in the tables, micro-batches M, R*S, where
 its rows of `fits` begin."""
 TOP = 8
 """Where in q the three slowest pipelines are listed, then the three slowest exchanges; -1 where there are fewer."""
@@ -24,11 +24,16 @@ TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
 """Entries of f and of every result: T, E, violation, the goal's value, the value that the search compares."""
 IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
 """Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
-sums of T_r and of D_s raised by the guide, layers that do not fit, relative excess of the power caps."""
+sums of T_r and of D_s fourth_power by the guide, layers that do not fit, relative excess of the power caps."""
 GOAL = 16
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
 """Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to walk along a front."""
 Q_HEAD, F_HEAD = 16, 24
+LEFT, ORDER, SOURCE, QUEUE, CHOSEN, LIMITS, MOST, TRIAL, ZEROS, GRID = range(10)
+"""Rows of `Packed.whole`: GPUs left of each group; an order of slots, rows or groups; parent's column of each stage;
+GPUs in a queue; groups chosen; layer limits of stages, the memory's limits, a split on trial; zeros; a grid."""
+KEY, SLOPE, OFFSET, COST, NEIGHBOUR = range(5)
+"""Rows of `Packed.real`: keys of groups; seconds per layer and besides of each stage, cost per layer; a result."""
 
 
 class Offsets(NamedTuple):
@@ -50,10 +55,10 @@ class Offsets(NamedTuple):
     place: int
     site: int
     fits: int
-    layers: int  # [L] split of the plan in work
+    layers: int  # [L] split of the current plan
     group: int  # [n] group of each of its slots r * S + s, then of each unused GPU
-    spot: int  # [n] place of each of its slots
-    seat: int  # [n] scratch
+    slot_place: int  # [n] place of each of its slots
+    stage_places: int  # [n] scratch
     # in f
     caps: int
     rates: int
@@ -61,12 +66,12 @@ class Offsets(NamedTuple):
     gradient: int
     link: int
     joules: int
-    draw: int  # [sites] W of the plan in work
+    draw: int  # [sites] W of the current plan
     pipeline: int  # [n, 3] T_r, energy above idle per micro-batch, J/byte of the links
     steps: int  # [n, 4] two largest forward steps of each pipeline, then backward; -1 first if not ranked yet
     port: int  # [n, 4] of each slot: latency out, s/byte out, latency in, s/byte in, over the other holders
     stage: int  # [L, 3] D_s, J/byte over pairs of holders, G_s/R
-    room: int  # [n, 2] scratch
+    port_sums: int  # [n, 2] scratch
 
 
 class Packed(NamedTuple):
@@ -80,14 +85,16 @@ class Packed(NamedTuple):
     sizes: Ints  # [b] micro-batch sizes
     place: Ints  # [k]
     fits: Ints  # [r, b, k, kind] most layers
-    layers: Ints  # [L] of the plan in work
-    group: Ints  # [n] of the plan in work
+    layers: Ints  # [L] of the current plan
+    group: Ints  # [n] of the current plan
     rates: Floats  # [k, 3] figure per busy second above idle, per idle second; W for the caps
     speed: Floats  # [b, k, 4] s per block forward and backward; s of the head forward and backward
     gradient: Floats  # [kind, layers] bytes
     link: Floats  # [c, c, 2] latency; s per byte
     goal: Floats  # [6] see the names above
-    result: Floats  # [5] of the plan in work
+    result: Floats  # [5] of the current plan
+    whole: Ints  # [10, m] scratch, rows as named above: compiled code that allocates takes much longer to compile
+    real: Floats  # [5, m] scratch
 
 
 def pack(tables: Tables, goal: Goal) -> Packed:
@@ -109,8 +116,8 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         "fits": tables.fits.reshape(*tables.fits.shape[:3], 4),
         "layers": np.zeros(blocks),
         "group": np.repeat(np.arange(len(tables.counts)), tables.counts),
-        "spot": np.zeros(gpus),
-        "seat": np.zeros(gpus),
+        "slot_place": np.zeros(gpus),
+        "stage_places": np.zeros(gpus),
     }
     floats = {
         "caps": tables.power_caps,
@@ -124,7 +131,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         "steps": np.zeros((gpus, 4)),
         "port": np.zeros((gpus, 4)),
         "stage": np.zeros((stages, 3)),
-        "room": np.zeros((gpus, 2)),
+        "port_sums": np.zeros((gpus, 2)),
     }
     q, q_offsets = lay_out(whole_numbers, Q_HEAD, np.int64)
     f, f_offsets = lay_out(floats, F_HEAD, np.float64)
@@ -159,6 +166,8 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         **{name: view(f, f_offsets[name], floats[name].shape) for name in ("rates", "speed", "gradient", "link")},
         goal=f[GOAL : GOAL + 6],
         result=f[TIME : SCORE + 1],
+        whole=np.zeros((GRID + 1, max(gpus, blocks, 5)), dtype=np.int64),
+        real=np.zeros((NEIGHBOUR + 1, max(gpus, blocks, 5))),
     )
 
 

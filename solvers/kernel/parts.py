@@ -1,4 +1,4 @@
-"""What both elementary moves ask of the plan in work."""
+"""What both elementary moves ask of the current plan."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from solvers.core.compiled import inner
 from solvers.kernel.evaluation import exchange_cost, kind_of, pipeline_cost, power_excess, u
 from solvers.kernel.layout import B_INDEX, COUNT, FITS, REPLICAS, STAGES
-from solvers.kernel.state import exchange_from_ports, judge
-from solvers.kernel.surrogate import raised
+from solvers.kernel.state import exchange_from_ports, score_plan
+from solvers.kernel.surrogate import fourth_power
 
 
 @inner
@@ -18,7 +18,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         start = o.group + r * stages
         seconds, busy, per_byte = pipeline_cost(o, q, f, q[B_INDEX], q[COUNT], q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
-        pipelines += raised(seconds)
+        pipelines += fourth_power(seconds)
         above += busy
         neighbours += per_byte
     exchange = exchanges = holders = idle = 0.0
@@ -29,7 +29,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         for r in range(replicas):
             slot = r * stages + s
             k = q[u(o.group + slot)]
-            moved = moved or q[u(o.place + k)] != q[u(o.spot + slot)]
+            moved = moved or q[u(o.place + k)] != q[u(o.slot_place + slot)]
             idle += f[u(o.rates + 3 * k + 1)]
             over += max(0, held - q[u(q[FITS] + 4 * k + kind_of(s, stages))])
         share = f[u(o.gradient + kind_of(s, stages) * (o.total + 1) + held)] / replicas
@@ -40,7 +40,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         elif share != f[stage + 2]:
             seconds = exchange_from_ports(o, q, f, s, share)
         exchange = max(exchange, seconds)
-        exchanges += raised(seconds)
+        exchanges += fourth_power(seconds)
         holders += per_byte * share
     excess = over + power_excess(o, q, f, group, replicas * stages)
-    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
+    score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)

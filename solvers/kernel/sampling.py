@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.core.compiled import compiled
+from solvers.core.compiled import compiled, inner
+from solvers.kernel.evaluation import kind_of
 from solvers.kernel.value import plan_value
 
 
-@compiled
-def draw_groups(rng, gpus, groups):  # type: ignore[no-untyped-def]
-    """Fill the R x S slots with different GPUs, every selection and order equally likely; shuffles `gpus` in place."""
-    replicas, stages = groups.shape
-    for slot in range(replicas * stages):
+@inner
+def draw_groups(rng, gpus, slots):  # type: ignore[no-untyped-def]
+    """Shuffle `gpus` in place so that its first `slots` are different GPUs, every selection and order equally likely."""
+    for slot in range(slots):
         other = slot + int(rng.random() * (len(gpus) - slot))
         gpus[slot], gpus[other] = gpus[other], gpus[slot]
-        groups[slot // stages, slot % stages] = gpus[slot]
 
 
-@compiled
-def draw_split(rng, total, layers):  # type: ignore[no-untyped-def]
-    """Split `total` layers, at least one each; all splits equally likely."""
-    stages = len(layers)
-    layers[:] = 0
+@inner
+def draw_split(rng, total, stages, layers):  # type: ignore[no-untyped-def]
+    """Split `total` layers over layers[:stages], at least one each; all splits equally likely."""
+    for s in range(stages):
+        layers[s] = 0
     # The cuts are `stages - 1` of the `total - 1` gaps between layers, chosen in one pass over the gaps.
     s = 0
     for gap in range(total):
@@ -31,32 +30,36 @@ def draw_split(rng, total, layers):  # type: ignore[no-untyped-def]
             s += 1
 
 
-@compiled
-def repair_split(rng, t, r_index, b, groups, layers):  # type: ignore[no-untyped-def]
-    """Move layers that do not fit, one by one, to stages with room, each as likely as any; whether all fit."""
-    replicas, stages = groups.shape
-    room = np.empty(stages, dtype=np.int64)
-    total = layers.sum()
-    over = 0
+@inner
+def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ignore[no-untyped-def]
+    """Move layers that do not fit, one by one, to stages with spare memory, each as likely as any; whether all fit.
+
+    `spare` is scratch, length L.
+    """
+    over = total_spare = 0
     for s in range(stages):
-        most = total
-        for r in range(replicas):
-            most = min(most, t.fits[r_index, b, groups[r, s], 1 if s == 0 else 0, 1 if s == stages - 1 else 0])
+        most = p.o.total
+        for r in range(p.replicas[r_index]):
+            most = min(most, p.fits[r_index, b, groups[r * stages + s], kind_of(s, stages)])
         if most < 1:
             return False
         if layers[s] > most:
             over += layers[s] - most
             layers[s] = most
-        room[s] = most - layers[s]
-    if over > room.sum():
+        spare[s] = most - layers[s]
+        total_spare += spare[s]
+    if over > total_spare:
         return False
     while over > 0:
-        pick = int(rng.random() * (room > 0).sum())
+        able = 0
         for s in range(stages):
-            if room[s] > 0:
+            able += spare[s] > 0
+        pick = int(rng.random() * able)
+        for s in range(stages):
+            if spare[s] > 0:
                 if pick == 0:
                     layers[s] += 1
-                    room[s] -= 1
+                    spare[s] -= 1
                     break
                 pick -= 1
         over -= 1
@@ -64,11 +67,13 @@ def repair_split(rng, t, r_index, b, groups, layers):  # type: ignore[no-untyped
 
 
 @compiled
-def draw_plans(rng, t, grids, gpus, draws, best, kept_groups, kept_layers):  # type: ignore[no-untyped-def]
+def draw_plans(rng, p, grids, gpus, draws, best, kept_groups, kept_layers):  # type: ignore[no-untyped-def]
     """Draw plans and keep the best one that is feasible and below `best[0]`.
 
     Parameters
     ----------
+    p
+        `Packed`; the splits drawn are written over that of its current plan.
     grids
         (G, 4): R, S, positions of R and of the micro-batch size in the tables; each equally likely.
     gpus
@@ -82,24 +87,24 @@ def draw_plans(rng, t, grids, gpus, draws, best, kept_groups, kept_layers):  # t
     -------
     Row of `grids` that the kept plan has, -1 if none was kept; number of feasible plans.
     """
-    total = t.forward.shape[3] - 1
     kept = -1
     feasible = 0
+    layers, spare = p.layers, p.whole[0]
     for _ in range(draws):
         row = int(rng.random() * len(grids))
-        replicas, stages, r_index, b = grids[row]
-        groups = np.empty((replicas, stages), dtype=np.int64)
-        layers = np.empty(stages, dtype=np.int64)
-        draw_groups(rng, gpus, groups)
-        draw_split(rng, total, layers)
-        if not repair_split(rng, t, r_index, b, groups, layers):
+        replicas, stages, r_index, b = grids[row, 0], grids[row, 1], grids[row, 2], grids[row, 3]
+        draw_groups(rng, gpus, replicas * stages)
+        draw_split(rng, p.o.total, stages, layers)
+        if not repair_split(rng, p, r_index, b, stages, gpus, layers, spare):
             continue
-        value = plan_value(t, r_index, b, layers, groups)
+        value = plan_value(p.o, p.q, p.f, r_index, b, stages, layers, gpus)
         if value < np.inf:
             feasible += 1
         if value < best[0]:
             best[0] = value
             kept = row
-            kept_groups[: replicas * stages] = groups.ravel()
-            kept_layers[:stages] = layers
+            for slot in range(replicas * stages):
+                kept_groups[slot] = gpus[slot]
+            for s in range(stages):
+                kept_layers[s] = layers[s]
     return kept, feasible

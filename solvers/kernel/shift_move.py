@@ -1,6 +1,6 @@
 """Shift of layers from one stage to another, evaluated incrementally.
 
-`try_shift` fills `result` and leaves the plan in work as it was; `do_shift` makes the move.
+`try_shift` fills `result` and leaves the current plan as it was; `do_shift` makes the move.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from solvers.kernel.layout import (
     TOP,
 )
 from solvers.kernel.parts import largest_but, renew_pipeline
-from solvers.kernel.state import conclude, exchange_from_ports, judge
+from solvers.kernel.state import conclude, exchange_from_ports, score_plan
 from solvers.kernel.steps import largest_step_but, rank_steps, stage_seconds
-from solvers.kernel.surrogate import raised
+from solvers.kernel.surrogate import fourth_power
 
 
 @inlined
@@ -42,7 +42,7 @@ def over_change(o, q, s, before, after):  # type: ignore[no-untyped-def]
 
 @inlined
 def shifted_pipelines(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
-    """Largest and raised sum of T_r, and energy above idle per micro-batch, after `size` layers went from a to z."""
+    """Largest and fourth_power sum of T_r, and energy above idle per micro-batch, after `size` layers went from a to z."""
     stages = q[STAGES]
     speed = o.speed + 4 * o.groups * q[B_INDEX]
     rounds = float(q[COUNT] - 1)
@@ -65,7 +65,7 @@ def shifted_pipelines(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
         less, more = new_x + new_y - x - y, new_v + new_w - v - w
         seconds = f[u(o.pipeline + 3 * r)] + less + more + rounds * (forward + backward)
         slowest = max(slowest, seconds)
-        pipelines += raised(seconds)
+        pipelines += fourth_power(seconds)
         above += f[u(o.rates + 3 * k)] * less + f[u(o.rates + 3 * g)] * more
     return slowest, pipelines, f[ABOVE] + above
 
@@ -86,11 +86,11 @@ def try_shift(o, q, f, a, z, size, result):  # type: ignore[no-untyped-def]
             share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + held + change] / replicas
             seconds = exchange_from_ports(o, q, f, s, share)
             exchange = max(exchange, seconds)
-            exchanges += raised(seconds) - raised(f[stage])
+            exchanges += fourth_power(seconds) - fourth_power(f[stage])
             holders += f[stage + 1] * (share - f[stage + 2])
     excess = over + f[POWER]
     idle, neighbours = f[IDLE], f[NEIGHBOURS]
-    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
+    score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
 
 
 @inner

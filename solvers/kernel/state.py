@@ -1,4 +1,4 @@
-"""The plan in work: everything that incremental evaluation needs, made from scratch and brought to totals.
+"""The current plan: everything that incremental evaluation needs, made from scratch and brought to totals.
 
 The GPUs that the plan leaves out follow the used slots in `group`: selecting, dropping and swapping
 GPUs are then all the exchange of two positions, and no GPU can be used twice.
@@ -36,7 +36,7 @@ from solvers.kernel.layout import (
     TOP,
     VALUE,
 )
-from solvers.kernel.surrogate import levelled, raised
+from solvers.kernel.surrogate import fourth_power, power_mean
 
 
 @inlined
@@ -61,7 +61,7 @@ def rank_top(q, f, table, count, start):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result):  # type: ignore[no-untyped-def]
+def score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result):  # type: ignore[no-untyped-def]
     """Fill `result` from the parts of a plan.
 
     Parameters
@@ -69,7 +69,7 @@ def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbo
     slowest, exchange
         max T_r and max D_s.
     pipelines, exchanges
-        Sums of T_r and of D_s, raised: the guide that tells plans of equal T apart.
+        Sums of T_r and of D_s, fourth_power: the guide that tells plans of equal T apart.
     idle, above, neighbours, holders
         As the entries of f.
     excess
@@ -86,7 +86,7 @@ def judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbo
     result[ENERGY] = energy
     result[EXCESS] = excess
     result[VALUE] = value
-    guide = f[GOAL + GUIDE] * (levelled(pipelines, replicas) + levelled(exchanges, q[STAGES]))
+    guide = f[GOAL + GUIDE] * (power_mean(pipelines, replicas) + power_mean(exchanges, q[STAGES]))
     guided = value + (f[GOAL + TIME_WEIGHT] + f[GOAL + ENERGY_WEIGHT] * idle) * guide
     result[SCORE] = guided * (1.0 + f[GOAL + PENALTY] * excess)
 
@@ -100,12 +100,12 @@ def conclude(o, q, f):  # type: ignore[no-untyped-def]
     above = neighbours = holders = pipelines = exchanges = 0.0
     for r in range(replicas):
         i = o.pipeline + 3 * r
-        pipelines += raised(f[i])
+        pipelines += fourth_power(f[i])
         above += f[i + 1]
         neighbours += f[i + 2]
     for s in range(stages):
         i = o.stage + 3 * s
-        exchanges += raised(f[i])
+        exchanges += fourth_power(f[i])
         holders += f[i + 1] * f[i + 2]
     f[ABOVE], f[NEIGHBOURS], f[HOLDERS] = above, neighbours, holders
     f[SUM_PIPELINES], f[SUM_EXCHANGES] = pipelines, exchanges
@@ -116,7 +116,7 @@ def conclude(o, q, f):  # type: ignore[no-untyped-def]
     slowest = f[o.pipeline + 3 * q[TOP]]
     exchange = f[o.stage + 3 * q[TOP + 3]]
     excess += f[OVER]
-    judge(o, q, f, slowest, exchange, pipelines, exchanges, f[IDLE], above, neighbours, holders, excess, f)
+    score_plan(o, q, f, slowest, exchange, pipelines, exchanges, f[IDLE], above, neighbours, holders, excess, f)
 
 
 @inlined
@@ -130,11 +130,11 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
             f[u(first + step * r + entry)] = 0.0
     # Each pair once: what leaves one port enters another.
     for r in range(replicas):
-        c = q[u(o.spot + r * stages + s)]
+        c = q[u(o.slot_place + r * stages + s)]
         port = u(first + step * r)
         latency_out, inverse_out, latency_in, inverse_in = f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)]
         for z in range(r + 1, replicas):
-            d = q[u(o.spot + z * stages + s)]
+            d = q[u(o.slot_place + z * stages + s)]
             i = u(o.link + 2 * (c * o.places + d))
             other = u(first + step * z)
             latency_out += f[i]
@@ -192,7 +192,7 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
         f[o.steps + 4 * r] = -1.0
         for s in range(stages):
             k = q[u(start + s)]
-            q[u(o.spot + r * stages + s)] = q[u(o.place + k)]
+            q[u(o.slot_place + r * stages + s)] = q[u(o.place + k)]
             idle += f[u(o.rates + 3 * k + 1)]
             over += max(0, q[u(o.layers + s)] - q[u(fits + 4 * k + kind_of(s, stages))])
             site = q[u(o.site + k)]

@@ -12,13 +12,13 @@ from solvers.core.compiled import inlined
 
 
 @inlined
-def raised(seconds):  # type: ignore[no-untyped-def]
+def fourth_power(seconds):  # type: ignore[no-untyped-def]
     """What one pipeline or exchange adds to the sum that the guide is made of (s^4)."""
     square = seconds * seconds
     return square * square
 
 
 @inlined
-def levelled(total, count):  # type: ignore[no-untyped-def]
+def power_mean(total, count):  # type: ignore[no-untyped-def]
     """The guide of `count` pipelines or exchanges, from their sum (s); differences may have left it below 0."""
     return np.sqrt(np.sqrt(max(0.0, total / count)))

@@ -1,6 +1,6 @@
 """Exchange of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
 
-`try_exchange` fills `result` and leaves the plan in work as it was; `do_exchange` makes the move.
+`try_swap` fills `result` and leaves the current plan as it was; `do_swap` makes the move.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from solvers.kernel.layout import (
     TOP,
 )
 from solvers.kernel.parts import largest_but, over_in, renew_pipeline
-from solvers.kernel.state import conclude, exchange_from_ports, judge
-from solvers.kernel.surrogate import raised
+from solvers.kernel.state import conclude, exchange_from_ports, score_plan
+from solvers.kernel.surrogate import fourth_power
 
 
 @inlined
-def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
+def changed_exchange(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     """D_s and J/byte of stage s if its holder in pipeline r were of group k."""
     replicas, stages = q[REPLICAS], q[STAGES]
-    old = q[o.spot + r * stages + s]
+    old = q[o.slot_place + r * stages + s]
     new = q[u(o.place + k)]
     stage = o.stage + 3 * s
     if old == new:
@@ -48,7 +48,7 @@ def exchange_with(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
         if z == r:
             continue
         slot = z * stages + s
-        c = q[u(o.spot + slot)]
+        c = q[u(o.slot_place + slot)]
         i, j, port = u(before + 2 * c), u(after + 2 * c), u(o.port + 4 * slot)
         latency += f[j]
         inverse += f[j + u(1)]
@@ -98,18 +98,18 @@ def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
     message = o.message_bytes * q[o.sizes + b]
     c = q[u(o.place + k)]
     if s > 0 and slot - 1 != other:
-        d = q[u(o.spot + slot - 1)]
+        d = q[u(o.slot_place + slot - 1)]
         forward = max(forward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
         backward = max(backward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
     if s < stages - 1 and slot + 1 != other:
-        d = q[u(o.spot + slot + 1)]
+        d = q[u(o.slot_place + slot + 1)]
         forward = max(forward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
         backward = max(backward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
     return (q[COUNT] - 1) * (forward + backward)
 
 
 @inner
-def hopeless(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
+def exceeds_limit(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
     """Whether an exchange has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
     if f[GOAL + TIME_WEIGHT] == 0.0:
         return False
@@ -122,7 +122,7 @@ def hopeless(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
 
 
 @inner
-def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
+def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     """Evaluate the exchange of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
     stages, slots, replicas = q[STAGES], q[SLOTS], q[REPLICAS]
     b, count = q[B_INDEX], q[COUNT]
@@ -145,16 +145,16 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     exchange, exchanges, holders = f[o.stage + 3 * q[TOP + 3]], f[SUM_EXCHANGES], f[HOLDERS]
     if s != z and replicas > 1 and q[o.place + k] != q[o.place + g]:
         exchange = largest_but(q, f, o.stage, TOP + 3, s, z)
-        seconds, per_byte = exchange_with(o, q, f, s, r, g)
+        seconds, per_byte = changed_exchange(o, q, f, s, r, g)
         exchange = max(exchange, seconds)
         stage = o.stage + 3 * s
-        exchanges += raised(seconds) - raised(f[stage])
+        exchanges += fourth_power(seconds) - fourth_power(f[stage])
         holders += (per_byte - f[stage + 1]) * f[stage + 2]
         if inside:
-            seconds, per_byte = exchange_with(o, q, f, z, w, k)
+            seconds, per_byte = changed_exchange(o, q, f, z, w, k)
             exchange = max(exchange, seconds)
             stage = o.stage + 3 * z
-            exchanges += raised(seconds) - raised(f[stage])
+            exchanges += fourth_power(seconds) - fourth_power(f[stage])
             holders += (per_byte - f[stage + 1]) * f[stage + 2]
 
     q[o.group + i], q[o.group + j] = g, k
@@ -162,7 +162,7 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     start = o.group + r * stages
     seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
     slowest = max(seconds, largest_but(q, f, o.pipeline, TOP, r, w))
-    pipelines = f[SUM_PIPELINES] + raised(seconds) - raised(f[row])
+    pipelines = f[SUM_PIPELINES] + fourth_power(seconds) - fourth_power(f[row])
     above = f[ABOVE] + busy - f[row + 1]
     neighbours = f[NEIGHBOURS] + per_byte - f[row + 2]
     if inside and w != r:
@@ -170,12 +170,12 @@ def try_exchange(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
         start = o.group + w * stages
         seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
         slowest = max(slowest, seconds)
-        pipelines += raised(seconds) - raised(f[row])
+        pipelines += fourth_power(seconds) - fourth_power(f[row])
         above += busy - f[row + 1]
         neighbours += per_byte - f[row + 2]
     q[o.group + i], q[o.group + j] = k, g
     excess += over
-    judge(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
+    score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)
 
 
 @inner
@@ -195,13 +195,13 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
     c, d = q[o.place + old], q[o.place + k]
     if c == d:
         return
-    q[o.spot + slot] = d
+    q[o.slot_place + slot] = d
     latency_out = inverse_out = latency_in = inverse_in = per_byte = 0.0
     for r in range(q[REPLICAS]):
         other = r * stages + s
         if other == slot:
             continue
-        e = q[u(o.spot + other)]
+        e = q[u(o.slot_place + other)]
         port = u(o.port + 4 * other)
         i, j = u(o.link + 2 * (e * o.places + d)), u(o.link + 2 * (e * o.places + c))
         f[port] += f[i] - f[j]
@@ -223,7 +223,7 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
 
 
 @inner
-def do_exchange(o, q, f, i, j):  # type: ignore[no-untyped-def]
+def do_swap(o, q, f, i, j):  # type: ignore[no-untyped-def]
     """Exchange positions i and j of `group`; i is a used slot."""
     k, g = q[o.group + i], q[o.group + j]
     stages = q[STAGES]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvers.core.compiled import compiled
-from solvers.kernel.cost import measure, violation
+from solvers.core.compiled import compiled, inner
+from solvers.kernel.evaluation import cap_excess, goal_value, measure, violation
+
+
+@inner
+def plan_value(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+    """The goal's value of a plan, infinite if it is infeasible; arguments as of `evaluation.measure`."""
+    over, power = violation(o, q, f, r_index, b, stages, layers, group)
+    if over > 0 or power > 0.0:
+        return np.inf
+    time, energy = measure(o, q, f, r_index, b, stages, layers, group)
+    return np.inf if cap_excess(f, time, energy) > 0.0 else goal_value(f, time, energy)
 
 
 @compiled
-def plan_value(t, r_index, b, layers, groups):  # type: ignore[no-untyped-def]
-    """The goal's value of the plan with these groups (R x S), infinite if it is infeasible."""
-    if violation(t, r_index, b, layers, groups) > 0:
-        return np.inf
-    time, energy = measure(t, b, layers, groups)
-    if time > t.time_cap or energy > t.energy_cap:
-        return np.inf
-    return t.time_weight * time + t.energy_weight * energy
+def value_of_arrays(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+    """`plan_value`, for callers in Python."""
+    return plan_value(o, q, f, r_index, b, stages, layers, group)

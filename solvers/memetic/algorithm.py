@@ -17,7 +17,7 @@ from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver
 from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 from solvers.memetic.grids import bounds_of, usable_grids
-from solvers.memetic.incumbents import Finds
+from solvers.memetic.incumbents import IncumbentLog
 from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
 from solvers.placements.best_plans import BestPlans
 
@@ -65,34 +65,34 @@ class Memetic(Starting, Breeding, Improving, Solver):
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan found, or the nondominated ones; never a proof."""
         deadline = Deadline.of(budget)
-        finds = Finds(problem, deadline, monitor)
+        log = IncumbentLog(problem, deadline, monitor)
         if problem.start is not None:
-            finds.begin_with(problem.start)
+            log.begin_with(problem.start)
         grids = usable_grids(problem.tables)
         if len(grids) and not deadline.passed:
-            self._search(problem, budget, grids, finds)
-        return finds.outcome()
+            self._search(problem, budget, grids, log)
+        return log.outcome()
 
-    def _search(self, problem: Problem, budget: Budget, grids: Ints, finds: Finds) -> None:
-        deadline = finds.deadline
+    def _search(self, problem: Problem, budget: Budget, grids: Ints, log: IncumbentLog) -> None:
+        deadline = log.deadline
         from solvers.memetic.search import advance
-        from solvers.memetic.warm_starts import SLACK, give, goals_by_hand, price_by_hand
+        from solvers.memetic.warm_starts import SLACK, placement_goals, price_placements, warm_starts
 
-        by_hand = [BestPlans(problem.tables, goal, SLACK) for goal in goals_by_hand(problem.goal)]
+        site_by_site = [BestPlans(problem.tables, goal, SLACK) for goal in placement_goals(problem.goal)]
         search = make_search(self, problem, grids, budget.seed)
         most = budget.evaluations
         if most is None and budget.seconds is None:
             most = self.default_evaluations
-        if self.by_hand:
-            price_by_hand(problem, budget, most, finds, by_hand)
-        search = search._replace(given=give(problem.tables, grids, finds.start, by_hand))
+        if self.site_by_site:
+            price_placements(problem, budget, most, log, site_by_site)
+        search = search._replace(starts=warm_starts(problem.tables, grids, log.start, site_by_site))
         chunk = CHUNK
         bounded = problem.goal.front or problem.tables.gpus > BOUND_GPUS
         while not deadline.passed and (most is None or deadline.evaluations < most):
             left = ENDLESS if most is None else most - deadline.evaluations
             before = deadline.seconds
             deadline.evaluations += advance(search, min(chunk, left), left)
-            finds.collect(search.record)
+            log.collect(search.archive)
             if not bounded and deadline.evaluations >= BOUND_AFTER:
                 bounded = True
                 if deadline.left is None or deadline.left > BOUND_SECONDS * len(grids):
@@ -105,11 +105,11 @@ class Memetic(Starting, Breeding, Improving, Solver):
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
     from solvers.kernel.layout import pack
-    from solvers.memetic.archive import new_record
+    from solvers.memetic.archive import new_archive
     from solvers.memetic.population import new_pool
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.search import Search
-    from solvers.memetic.warm_starts import give
+    from solvers.memetic.warm_starts import warm_starts
 
     tables = problem.tables
     packed = pack(tables, problem.goal)
@@ -117,11 +117,11 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
         p=packed,
         kept=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
         pool=new_pool(tables, grids, options.elites),
-        given=give(tables, grids, None, ()),
-        record=new_record(tables, problem.goal.front, options.front_capacity),
+        starts=warm_starts(tables, grids, None, ()),
+        archive=new_archive(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),
         control=np.zeros(3, dtype=np.int64),
-        heat=np.zeros(3),
+        schedule=np.zeros(3),
         rates=np.zeros(1),
         settings=Settings(*(getattr(options, name) for name in Settings._fields)),
     )

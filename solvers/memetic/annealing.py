@@ -10,6 +10,8 @@ from solvers.kernel.layout import (
     B_INDEX,
     ENERGY,
     EXCESS,
+    GRID,
+    NEIGHBOUR,
     R_INDEX,
     REPLICAS,
     SCORE,
@@ -21,9 +23,10 @@ from solvers.kernel.layout import (
 from solvers.kernel.reevaluation import try_plan
 from solvers.kernel.shift_move import do_shift, try_shift
 from solvers.kernel.state import load
-from solvers.kernel.swap_move import do_exchange, hopeless, try_exchange
+from solvers.kernel.swap_move import do_swap, exceeds_limit, try_swap
 from solvers.memetic.archive import offer, wanted
-from solvers.memetic.grid_moves import regrid
+from solvers.memetic.copying import copy
+from solvers.memetic.grid_moves import change_grid
 from solvers.memetic.randomness import below, uniform
 from solvers.memetic.structural_moves import reshape
 
@@ -48,13 +51,13 @@ def pick_slot(o, q, f, rng, focus):  # type: ignore[no-untyped-def]
 
 
 @inner
-def keep(f, record, result):  # type: ignore[no-untyped-def]
-    """Whether a neighbour with this result improves on the record."""
-    return result[EXCESS] == 0.0 and wanted(f, record, result[TIME], result[ENERGY])
+def keep(f, archive, result):  # type: ignore[no-untyped-def]
+    """Whether a neighbour with this result improves on the archive."""
+    return result[EXCESS] == 0.0 and wanted(f, archive, result[TIME], result[ENERGY])
 
 
 @inner
-def anneal(p, kept, at, rng, record, heat, steps, switches):  # type: ignore[no-untyped-def]
+def anneal(p, kept, at, rng, archive, schedule, steps, switches):  # type: ignore[no-untyped-def]
     """Make up to `steps` proposals and cool down; returns the plans costed.
 
     Parameters
@@ -63,69 +66,68 @@ def anneal(p, kept, at, rng, record, heat, steps, switches):  # type: ignore[no-
         [L + n] scratch for the plan that a structural move starts from.
     at
         [r, b, S] which grid it is, -1 for one that is not searched.
-    heat
+    schedule
         [temperature, factor per proposal, moves made since the last refresh]; changed in place.
     switches
         [share of exchanges that start at a bottleneck, share of structural moves, share of moves to other grids].
     """
-    result = np.zeros(5)
-    grid = np.zeros(3, dtype=np.int64)
+    result, grid = p.real[NEIGHBOUR], p.whole[GRID]
     costed = 0
     o, q, f = p.o, p.q, p.f
     structural, shifts = shares(q, switches)
     for _ in range(steps):
-        heat[0] *= heat[1]
+        schedule[0] *= schedule[1]
         # Metropolis' rule: a plan that is worse by x is accepted with probability exp(-x / temperature).
-        limit = f[SCORE] - heat[0] * np.log(uniform(rng))
+        limit = f[SCORE] - schedule[0] * np.log(uniform(rng))
         draw = uniform(rng)
         if draw < structural:
-            outcome = propose_structure(p, kept, rng, record, limit, result)
+            outcome = propose_structure(p, kept, rng, archive, limit, result)
         elif draw < structural + switches[2]:
-            outcome = propose_grid(p, kept, at, rng, record, limit, grid)
+            outcome = propose_grid(p, kept, at, rng, archive, limit, grid)
             structural, shifts = shares(q, switches)
         elif draw < structural + switches[2] + shifts:
-            outcome = propose_shift(o, q, f, rng, record, limit, result)
+            outcome = propose_shift(o, q, f, rng, archive, limit, result)
         else:
-            outcome = propose_exchange(o, q, f, rng, record, limit, result, switches[0])
+            outcome = propose_swap(o, q, f, rng, archive, limit, result, switches[0])
         if outcome == NOTHING:
             continue
         costed += 1
         if outcome == MOVED:
-            heat[2] += 1
-            if keep(f, record, f):
-                offer(p, record, q[R_INDEX], q[B_INDEX], q[STAGES], p.layers, p.group)
-            if heat[2] >= REFRESH:
-                heat[2] = 0
+            schedule[2] += 1
+            if keep(f, archive, f):
+                offer(p, archive, q[R_INDEX], q[B_INDEX], q[STAGES], p.layers, p.group)
+            if schedule[2] >= REFRESH:
+                schedule[2] = 0
                 load(o, q, f, q[R_INDEX], q[B_INDEX], q[STAGES])
     return costed
 
 
 @inlined
 def shares(q, switches):  # type: ignore[no-untyped-def]
-    """Shares of structural moves and of shifts on the grid in work."""
+    """Shares of structural moves and of shifts on the current grid."""
     slots = q[SLOTS]
     shifts = 0.0 if q[STAGES] == 1 else (0.3 if slots < 16 else 0.1)
     return min(switches[1], 6.0 / slots), shifts
 
 
 @inlined
-def propose_exchange(o, q, f, rng, record, limit, result, focus):  # type: ignore[no-untyped-def]
+def propose_swap(o, q, f, rng, archive, limit, result, focus):  # type: ignore[no-untyped-def]
     """Exchange a used GPU with any other."""
     i = pick_slot(o, q, f, rng, focus)
     j = below(rng, o.gpus)
     if q[u(o.group + i)] == q[u(o.group + j)]:
         return NOTHING
-    if hopeless(o, q, f, i, j, limit):
+    if exceeds_limit(o, q, f, i, j, limit):
         return COSTED
-    try_exchange(o, q, f, i, j, result)
-    if result[SCORE] > limit and not keep(f, record, result):
+    try_swap(o, q, f, i, j, result)
+    if result[SCORE] > limit and not keep(f, archive, result):
         return COSTED
-    do_exchange(o, q, f, i, j)
+    do_swap(o, q, f, i, j)
     return MOVED
 
 
 @inlined
-def propose_shift(o, q, f, rng, record, limit, result):  # type: ignore[no-untyped-def]
+def propose_shift(o, q, f, rng, archive, limit, result):  # type: ignore[no-untyped-def]
     """Shift a layer, or up to three, from one stage to another."""
     stages = q[STAGES]
     a = below(rng, stages)
@@ -134,52 +136,54 @@ def propose_shift(o, q, f, rng, record, limit, result):  # type: ignore[no-untyp
     if q[u(o.layers + a)] <= size:
         return NOTHING
     try_shift(o, q, f, a, z, size, result)
-    if result[SCORE] > limit and not keep(f, record, result):
+    if result[SCORE] > limit and not keep(f, archive, result):
         return COSTED
     do_shift(o, q, f, a, z, size)
     return MOVED
 
 
 @inlined
-def propose_structure(p, kept, rng, record, limit, result):  # type: ignore[no-untyped-def]
+def propose_structure(p, kept, rng, archive, limit, result):  # type: ignore[no-untyped-def]
     """Move columns, tails or segments."""
     o, q, f = p.o, p.q, p.f
-    note_plan(p, kept)
+    save_plan(p, kept)
     if not reshape(p, rng):
         return NOTHING
     try_plan(o, q, f, p.group, result)
-    if result[SCORE] > limit and not keep(f, record, result):
-        put_back(p, kept)
+    if result[SCORE] > limit and not keep(f, archive, result):
+        restore_plan(p, kept)
         return COSTED
     load(o, q, f, q[R_INDEX], q[B_INDEX], q[STAGES])
     return MOVED
 
 
 @inlined
-def propose_grid(p, kept, at, rng, record, limit, grid):  # type: ignore[no-untyped-def]
+def propose_grid(p, kept, at, rng, archive, limit, grid):  # type: ignore[no-untyped-def]
     """Add or drop a stage, or change the micro-batch."""
     o, q, f = p.o, p.q, p.f
     r_index, b, stages = q[R_INDEX], q[B_INDEX], q[STAGES]
-    note_plan(p, kept)
-    if not regrid(p, rng, at, grid):
+    save_plan(p, kept)
+    if not change_grid(p, rng, at, grid):
         return NOTHING
     load(o, q, f, grid[0], grid[1], grid[2])
-    if f[SCORE] > limit and not keep(f, record, f):
-        put_back(p, kept)
+    if f[SCORE] > limit and not keep(f, archive, f):
+        restore_plan(p, kept)
         load(o, q, f, r_index, b, stages)
         return COSTED
     return MOVED
 
 
-@inlined
-def note_plan(p, kept):  # type: ignore[no-untyped-def]
+@inner
+def save_plan(p, kept):  # type: ignore[no-untyped-def]
     """Keep split and placement."""
-    kept[: len(p.layers)] = p.layers
-    kept[len(p.layers) :] = p.group
+    total, gpus = p.o.total, p.o.gpus
+    copy(p.layers, 0, kept, 0, total)
+    copy(p.group, 0, kept, total, gpus)
 
 
-@inlined
-def put_back(p, kept):  # type: ignore[no-untyped-def]
+@inner
+def restore_plan(p, kept):  # type: ignore[no-untyped-def]
     """Take the kept split and placement again."""
-    p.layers[:] = kept[: len(p.layers)]
-    p.group[:] = kept[len(p.layers) :]
+    total, gpus = p.o.total, p.o.gpus
+    copy(kept, 0, p.layers, 0, total)
+    copy(kept, total, p.group, 0, gpus)

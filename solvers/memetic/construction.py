@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
+from solvers.kernel.layout import KEY, LEFT
+from solvers.memetic.copying import copy
 from solvers.memetic.randomness import below, shuffle, uniform
 
 
@@ -36,13 +38,20 @@ def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-
 
 
 @inner
+def reset_left(p, left):  # type: ignore[no-untyped-def]
+    """Put all GPUs of each group back."""
+    copy(p.counts, 0, left, 0, p.o.groups)
+
+
+@inner
 def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
     """Write the GPUs that the first `slots` entries leave out behind them."""
-    left = p.counts.copy()
+    left = p.whole[LEFT]
+    reset_left(p, left)
     for i in range(slots):
         left[group[i]] -= 1
     i = slots
-    for k in range(len(left)):
+    for k in range(p.o.groups):
         for _ in range(left[k]):
             group[i] = k
             i += 1
@@ -52,7 +61,7 @@ def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
 def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     """All GPUs in random order."""
     list_gpus(p, group)
-    shuffle(rng, group, len(group))
+    shuffle(rng, group, p.o.gpus)
 
 
 @inner
@@ -71,7 +80,7 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
     frugal = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)
     across = uniform(rng) < 0.5
     # Seconds and joules of a block, made comparable by their least.
-    own = np.zeros(groups)
+    own = p.real[KEY]
     least_seconds = least_joules = np.inf
     for k in range(groups):
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
@@ -81,7 +90,8 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
         own[k] = fast * seconds / least_seconds + frugal * seconds * p.rates[k, 0] / least_joules
     weight = near / least_seconds
-    left = p.counts.copy()
+    left = p.whole[LEFT]
+    reset_left(p, left)
     k = below(rng, groups)
     if uniform(rng) < 0.5:
         other = below(rng, groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
+from solvers.kernel.layout import ORDER, SOURCE
 from solvers.memetic.construction import append_unused
 from solvers.memetic.randomness import below, shuffle, uniform
 
@@ -29,12 +30,20 @@ def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
 
 
 @inner
-def inherit_rows(rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
+def draw_order(rng, order, count):  # type: ignore[no-untyped-def]
+    """Write 0..count-1 to order[:count] in random order."""
+    for i in range(count):
+        order[i] = i
+    shuffle(rng, order, count)
+
+
+@inner
+def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left):  # type: ignore[no-untyped-def]
     """Fill pipelines first..last-1 of the child from random pipelines of a parent, as far as GPUs are left."""
-    source = np.empty(max(theirs, stages), dtype=np.int64)
+    source = p.whole[SOURCE]
     match_columns(rng, theirs, stages, source)
-    order = np.arange(rows)
-    shuffle(rng, order, rows)
+    order = p.whole[ORDER]
+    draw_order(rng, order, rows)
     for r in range(first, last):
         row = order[r - first] if r - first < rows else HOLE
         for s in range(stages):
@@ -47,9 +56,9 @@ def inherit_rows(rng, parent, theirs, rows, group, stages, first, last, left):  
 
 
 @inner
-def inherit_columns(rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
+def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
     """Fill each empty column, with some chance, from the parent's in that place, as far as GPUs are left."""
-    source = np.empty(max(theirs, stages), dtype=np.int64)
+    source = p.whole[SOURCE]
     match_columns(rng, theirs, stages, source)
     for s in range(stages):
         if source[s] == HOLE or group[s] != HOLE or uniform(rng) >= chance:
@@ -70,17 +79,18 @@ def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-unty
     total = p.gradient.shape[1] - 1
     share = p.gradient[0, max(1, total // stages)] / replicas
     work = (p.o.batch // replicas) / p.sizes[b] * total / stages
-    order = np.arange(slots)
-    shuffle(rng, order, slots)
+    order = p.whole[ORDER]
+    draw_order(rng, order, slots)
     own = 4.0 ** (2.0 * uniform(rng) - 1.0)
-    for slot in order:
+    for i in range(slots):
+        slot = order[i]
         if group[slot] != HOLE:
             continue
         s = slot % stages
         best = np.inf
         chosen = HOLE
         peer = below(rng, replicas) * stages + s
-        for k in range(len(left)):
+        for k in range(p.o.groups):
             if left[k] == 0:
                 continue
             c = p.place[k]

@@ -1,21 +1,20 @@
 """Structural moves to a neighbouring grid: a stage more, a stage less, another micro-batch.
 
-Each writes a plan for the new grid over the plan in work; the caller loads and judges it.
+Each writes a plan for the new grid over the current plan; the caller loads and judges it.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from solvers.core.compiled import inner
-from solvers.kernel.layout import B_INDEX, R_INDEX, REPLICAS, STAGES
+from solvers.kernel.layout import B_INDEX, CHOSEN, R_INDEX, REPLICAS, STAGES
+from solvers.memetic.copying import copy
 from solvers.memetic.layer_split import fit_layers
 from solvers.memetic.randomness import below, uniform
 from solvers.memetic.structural_moves import gather_unused
 
 
 @inner
-def regrid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
+def change_grid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
     """One random move to another grid, named in r_b_s; False, and nothing changed, if the draw was none.
 
     Parameters
@@ -35,12 +34,12 @@ def regrid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
         if (stages + 1) * replicas > len(group) or stages + 1 == at.shape[2] or at[r_index, b, stages + 1] < 0:
             return False
         gather_unused(p, rng, replicas, replicas * stages)
-        insert_column(group, below(rng, stages + 1), replicas, stages)
+        insert_column(p, group, below(rng, stages + 1), replicas, stages)
         stages += 1
     else:
         if stages == 1 or at[r_index, b, stages - 1] < 0:
             return False
-        remove_column(group, below(rng, stages), replicas, stages)
+        remove_column(p, group, below(rng, stages), replicas, stages)
         stages -= 1
     fit_layers(p, r_index, b, stages, p.layers, group)
     r_b_s[0], r_b_s[1], r_b_s[2] = r_index, b, stages
@@ -48,10 +47,11 @@ def regrid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def insert_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
+def insert_column(p, group, s, replicas, stages):  # type: ignore[no-untyped-def]
     """Make the first `replicas` unused GPUs a stage before stage s."""
     slots = replicas * stages
-    column = group[slots : slots + replicas].copy()
+    column = p.whole[CHOSEN]
+    copy(group, slots, column, 0, replicas)
     for r in range(replicas - 1, -1, -1):
         for z in range(stages, -1, -1):
             if z == s:
@@ -61,9 +61,9 @@ def insert_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
 
 
 @inner
-def remove_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
+def remove_column(p, group, s, replicas, stages):  # type: ignore[no-untyped-def]
     """Make the GPUs of stage s the first unused ones."""
-    column = np.empty(replicas, dtype=group.dtype)
+    column = p.whole[CHOSEN]
     slot = 0
     for r in range(replicas):
         for z in range(stages):
@@ -73,4 +73,4 @@ def remove_column(group, s, replicas, stages):  # type: ignore[no-untyped-def]
             else:
                 group[slot] = k
                 slot += 1
-    group[slot : slot + replicas] = column
+    copy(column, 0, group, slot, replicas)

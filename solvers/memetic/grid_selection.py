@@ -16,16 +16,16 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
 
     For one goal, grids whose best plan has not changed for long fall behind; for a front the goal changes all the time.
     """
-    p, pool, record, rng, settings = search.p, search.pool, search.record, search.rng, search.settings
+    p, pool, archive, rng, settings = search.p, search.pool, search.archive, search.rng, search.settings
     niches = len(pool.grids)
-    single = record.held[2] == 0
-    promise = np.empty(niches)
+    single = archive.held[2] == 0
+    promise, order = pool.promise, pool.order
     open_niches = 0
     for g in range(niches):
         promise[g] = promise_of(p, pool, g)
         if single:
-            promise[g] *= 1.0 + settings.boredom * pool.stale[g]
-        if pool.bound[g] >= record.best[0]:
+            promise[g] *= 1.0 + settings.stagnation * pool.stale[g]
+        if pool.bound[g] >= archive.best[0]:
             promise[g] = np.inf
         else:
             open_niches += 1
@@ -35,7 +35,6 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
         rank = int(np.exp(u * np.log(open_niches + 1.0))) - 1
     else:
         rank = int((1.0 - u + u * (open_niches + 1.0) ** power) ** (1.0 / power)) - 1
-    order = np.empty(niches, dtype=np.int64)
     order_by(promise, order, niches)
     return order[max(0, min(rank, open_niches - 1))]
 
@@ -43,13 +42,13 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
 @inner
 def choose_neighbour(search, g):  # type: ignore[no-untyped-def]
     """A random grid a step from g in replicas, depth or micro-batch, or two but for the latter; g if there is none."""
-    pool, record, rng = search.pool, search.record, search.rng
+    pool, archive, rng = search.pool, search.archive, search.rng
     grids = pool.grids
     chosen, found = g, 0
     for other in range(len(grids)):
         steps = abs(grids[g, 0] - grids[other, 0]) + abs(grids[g, 1] - grids[other, 1])
         steps += abs(grids[g, 2] - grids[other, 2])
-        if pool.bound[other] >= record.best[0]:
+        if pool.bound[other] >= archive.best[0]:
             continue
         if steps == 1 or (steps == 2 and grids[g, 1] == grids[other, 1]):
             found += 1

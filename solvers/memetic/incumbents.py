@@ -13,11 +13,11 @@ from solvers.core.interface import Monitor, Outcome, Problem, Status
 from solvers.placements.best_plans import PricedPlan
 
 if TYPE_CHECKING:
-    from solvers.memetic.archive import Record
+    from solvers.memetic.archive import Archive
 
 
-class Finds:
-    """Collects from the compiled record between chunks; feasible by the kernel's sums or the referee's."""
+class IncumbentLog:
+    """Collects from the compiled archive between chunks; feasible by the kernel's sums or the referee's."""
 
     def __init__(self, problem: Problem, deadline: Deadline, monitor: Monitor) -> None:
         self.deadline = deadline
@@ -26,7 +26,7 @@ class Finds:
         self._best: tuple[float, Plan] | None = None
         self.start: Plan | None = None
         self._ends: tuple[Plan, ...] = ()
-        self._record: Record | None = None
+        self._record: Archive | None = None
         self._changes = 0
 
     def begin_with(self, start: Plan) -> None:
@@ -43,7 +43,7 @@ class Finds:
             self._keep(value, plan.to_plan(self._problem.tables))
 
     def take_ends(self, plans: Iterable[PricedPlan]) -> None:
-        """Take plans by hand for the ends of a front, which a search that is cut short would not come to."""
+        """Take plans site by site for the ends of a front, which a search that is cut short would not come to."""
         self._ends = tuple(plan.to_plan(self._problem.tables) for plan in plans)
 
     def _keep(self, value: float, plan: Plan) -> None:
@@ -51,15 +51,15 @@ class Finds:
         self.deadline.note(value)
         self.monitor.on_plan(plan)
 
-    def collect(self, record: Record) -> None:
-        """Look for an improvement in the record."""
-        self._record = record
-        changes = int(record.held[1])
+    def collect(self, archive: Archive) -> None:
+        """Look for an improvement in the archive."""
+        self._record = archive
+        changes = int(archive.held[1])
         # The kernel's value is trusted here: the referee takes too long between chunks on a thousand GPUs.
-        value = float(record.best[0])
+        value = float(archive.best[0])
         fresh = changes != self._changes and not self._problem.goal.front
         if fresh and (self._best is None or value < self._best[0]):
-            self._keep(value, plan_of(self._problem, record, 0))
+            self._keep(value, plan_of(self._problem, archive, 0))
         self._changes = changes
 
     def outcome(self) -> Outcome:
@@ -76,17 +76,17 @@ class Finds:
         )
 
     def _front(self) -> tuple[Plan, ...]:
-        record = self._record
+        archive = self._record
         points: list[tuple[float, float, Plan]] = []
-        if record is not None:
-            for i in range(int(record.held[0])):
-                time, energy = record.point[i]
-                points.append((float(time), float(energy), plan_of(self._problem, record, i)))
+        if archive is not None:
+            for i in range(int(archive.held[0])):
+                time, energy = archive.point[i]
+                points.append((float(time), float(energy), plan_of(self._problem, archive, i)))
         known = [] if self.start is None else [self.start]
         if not points:
             known += self._ends
         if not known:
-            return tuple(plan for *_, plan in points)  # the record holds no dominated ones
+            return tuple(plan for *_, plan in points)  # the archive holds no dominated ones
         front = Front()
         for plan in known:
             evaluation = evaluate(self._problem.instance, plan)
@@ -96,10 +96,10 @@ class Finds:
         return front.plans()
 
 
-def plan_of(problem: Problem, record: Record, position: int) -> Plan:
-    """The plan behind one point of the record."""
-    row = int(record.slot[position])
-    r, b, stages = (int(entry) for entry in record.grids[row])
+def plan_of(problem: Problem, archive: Archive, position: int) -> Plan:
+    """The plan behind one point of the archive."""
+    row = int(archive.slot[position])
+    r, b, stages = (int(entry) for entry in archive.grids[row])
     replicas = problem.tables.replicas[r]
-    groups = record.groups[row, : replicas * stages].reshape(replicas, stages)
-    return Plan.from_groups(problem.tables.micro_batches[b], record.layers[row, :stages], groups)
+    groups = archive.groups[row, : replicas * stages].reshape(replicas, stages)
+    return Plan.from_groups(problem.tables.micro_batches[b], archive.layers[row, :stages], groups)

@@ -10,7 +10,7 @@ import numpy as np
 
 from solvers.core.compiled import inner
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
-from solvers.kernel.layout import ENERGY_WEIGHT, PENALTY, TIME_WEIGHT
+from solvers.kernel.layout import COST, ENERGY_WEIGHT, LIMITS, MOST, OFFSET, ORDER, PENALTY, SLOPE, TIME_WEIGHT, TRIAL
 from solvers.memetic.ordering import order_by
 
 _LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
@@ -27,7 +27,7 @@ def plan_score(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
 
 
 @inner
-def _room(slope, offset, most, threshold, caps, stages):  # type: ignore[no-untyped-def]
+def _fill_limits(slope, offset, most, threshold, caps, stages):  # type: ignore[no-untyped-def]
     """Fill `caps` with the layers each stage may hold under the threshold; their sum."""
     total = 0
     for s in range(stages):
@@ -42,12 +42,12 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
     """Write a good split for the placement to layers[:stages]; number of plans costed."""
     replicas = p.replicas[r_index]
     total = p.gradient.shape[1] - 1
-    slope = np.zeros(stages)
-    offset = np.zeros(stages)
-    cost = np.zeros(stages)
-    most = np.full(stages, total)
+    slope, offset, cost = p.real[SLOPE], p.real[OFFSET], p.real[COST]
+    most, order, caps, trial = p.whole[MOST], p.whole[ORDER], p.whole[LIMITS], p.whole[TRIAL]
     count = p.o.batch // (replicas * p.sizes[b])
     for s in range(stages):
+        slope[s] = offset[s] = cost[s] = 0.0
+        most[s] = total
         for r in range(replicas):
             k = group[r * stages + s]
             seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
@@ -57,28 +57,26 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
             most[s] = min(most[s], p.fits[r_index, b, k, kind_of(s, stages)])
             cost[s] += p.goal[ENERGY_WEIGHT] * p.rates[k, 0] * seconds * count
         cost[s] += p.goal[TIME_WEIGHT] * slope[s] + 1e-12 * slope[s]
-    order = np.empty(stages, dtype=np.int64)
     order_by(cost, order, stages)
 
-    caps = np.zeros(stages, dtype=np.int64)
     low = high = 0.0
     for s in range(stages):
         high = max(high, offset[s] + total * slope[s])
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if _room(slope, offset, most, middle, caps, stages) >= total:
+        if _fill_limits(slope, offset, most, middle, caps, stages) >= total:
             high = middle
         else:
             low = middle
 
     best = np.inf
-    trial = np.zeros(stages, dtype=np.int64)
     for factor in _LOOSER:
-        _room(slope, offset, most, high * factor, caps, stages)
+        _fill_limits(slope, offset, most, high * factor, caps, stages)
         rest = total - stages
         for s in range(stages):
             trial[s] = 1
-        for s in order:
+        for i in range(stages):
+            s = order[i]
             more = min(rest, caps[s] - 1)
             trial[s] += more
             rest -= more

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from solvers.core.compiled import inner
 from solvers.kernel.layout import (
     B_INDEX,
     ENERGY_WEIGHT,
     EXCESS,
     GOAL,
+    NEIGHBOUR,
     R_INDEX,
     REPLICAS,
     SCORE,
@@ -18,16 +17,16 @@ from solvers.kernel.layout import (
     TOP,
 )
 from solvers.kernel.shift_move import do_shift, try_shift
-from solvers.kernel.swap_move import do_exchange, hopeless, try_exchange
+from solvers.kernel.swap_move import do_swap, exceeds_limit, try_swap
 from solvers.memetic.annealing import keep
 from solvers.memetic.archive import offer
 from solvers.memetic.randomness import below
 
 
 @inner
-def descend(p, rng, record, limit):  # type: ignore[no-untyped-def]
+def descend(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
-    result = np.zeros(5)
+    result = p.real[NEIGHBOUR]
     o, q, f = p.o, p.q, p.f
     layers, group = p.layers, p.group
     stages, slots = q[STAGES], q[SLOTS]
@@ -43,10 +42,10 @@ def descend(p, rng, record, limit):  # type: ignore[no-untyped-def]
                     continue
                 try_shift(o, q, f, a, z, 1, result)
                 costed += 1
-                if better(result, f) or keep(f, record, result):
+                if better(result, f) or keep(f, archive, result):
                     do_shift(o, q, f, a, z, 1)
                     improved = True
-                    note(p, record)
+                    note(p, archive)
         start = below(rng, slots)
         for step in range(slots):
             i = (start + step) % slots
@@ -60,13 +59,13 @@ def descend(p, rng, record, limit):  # type: ignore[no-untyped-def]
                 if group[i] == group[j]:
                     continue
                 costed += 1
-                if hopeless(o, q, f, i, j, f[SCORE]):
+                if exceeds_limit(o, q, f, i, j, f[SCORE]):
                     continue
-                try_exchange(o, q, f, i, j, result)
-                if better(result, f) or keep(f, record, result):
-                    do_exchange(o, q, f, i, j)
+                try_swap(o, q, f, i, j, result)
+                if better(result, f) or keep(f, archive, result):
+                    do_swap(o, q, f, i, j)
                     improved = True
-                    note(p, record)
+                    note(p, archive)
     return costed
 
 
@@ -77,10 +76,10 @@ def better(result, now):  # type: ignore[no-untyped-def]
 
 
 @inner
-def note(p, record):  # type: ignore[no-untyped-def]
-    """Offer the current plan to the record."""
-    if keep(p.f, record, p.f):
-        offer(p, record, p.q[R_INDEX], p.q[B_INDEX], p.q[STAGES], p.layers, p.group)
+def note(p, archive):  # type: ignore[no-untyped-def]
+    """Offer the current plan to the archive."""
+    if keep(p.f, archive, p.f):
+        offer(p, archive, p.q[R_INDEX], p.q[B_INDEX], p.q[STAGES], p.layers, p.group)
 
 
 @inner

@@ -13,16 +13,16 @@ class Starting:
 
     Attributes
     ----------
-    by_hand
-        Whether the best plan by hand of each grid is in the population from the beginning.
+    site_by_site
+        Whether the best plan site by site of each grid is in the population from the beginning.
     construct
         Whether plans are constructed; without it new ones are random.
     tries
-        Constructions, half of them chains and half as by hand, of which the best is improved; one new plan in five is
+        Constructions, half of them chains and half as site by site, of which the best is improved; one new plan in five is
         random instead. A try costs about ten evaluations, an annealing a thousand. Untuned.
     """
 
-    by_hand: bool = True
+    site_by_site: bool = True
     construct: bool = True
     tries: int = 30
 
@@ -42,7 +42,7 @@ class Breeding:
         Members of a grid's niche; from 1 to 24 no clear difference.
     greed
         The k-th most promising grid is drawn with a chance of about 1 / k**greed; 1 and 2 were not clearly different.
-    boredom
+    stagnation
         How much worse a grid is taken to be for each descendant since its best plan got better; from 0.0002 to 0.02
         no difference.
     """
@@ -53,7 +53,7 @@ class Breeding:
     layer_fit: bool = True
     elites: int = 8
     greed: float = 1.5
-    boredom: float = 0.005
+    stagnation: float = 0.005
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Settings(NamedTuple):
     fresh: float
     layer_fit: bool
     greed: float
-    boredom: float
+    stagnation: float
     anneal: float
     descent: bool
     focus: float
@@ -121,7 +121,7 @@ ALLOWED = {
     **dict.fromkeys(["transplant", "crossover", "fresh", "anneal", "focus", "structural", "regrid"], (0, 1)),
     **dict.fromkeys(["length", "guide"], (0, inf)),
     "greed": (0, 10),
-    "boredom": (0, 10),
+    "stagnation": (0, 10),
     **dict.fromkeys(["hot", "cold"], (1e-12, 1e12)),
 }
 """Least and most of each option that is a number."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from instances.tables import Floats, Ints, Tables
 from solvers.core.compiled import inner
+from solvers.kernel.layout import ZEROS
 from solvers.memetic.randomness import Words, mix
 
 Small = NDArray[np.int16]
@@ -30,6 +31,8 @@ class Pool(NamedTuple):
     layers: Small  # [g, e, L]
     merit: Floats  # [g, e, 3] T, E, violation of memory and power
     mark: Words  # [g, e] hash
+    promise: Floats  # [g] scratch
+    order: Ints  # [g] scratch
 
 
 def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
@@ -48,6 +51,8 @@ def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
         layers=np.zeros((niches, elites, tables.layers), dtype=np.int16),
         merit=np.zeros((niches, elites, 3)),
         mark=np.zeros((niches, elites), dtype=np.uint64),
+        promise=np.zeros(niches),
+        order=np.zeros(niches, dtype=np.int64),
     )
 
 
@@ -80,12 +85,20 @@ def fingerprint(layers, group, stages, slots):  # type: ignore[no-untyped-def]
 
 
 @inner
-def merit_of(p, merit):  # type: ignore[no-untyped-def]
-    """What the search ranks members by: the value; for infeasible ones at least twice that, and more by violation."""
-    time, energy = merit[0], merit[1]
+def rank_value(p, time, energy, hard):  # type: ignore[no-untyped-def]
+    """What the search ranks members by: the value; for infeasible ones at least twice that, and more by violation.
+
+    `hard` is the violation of memory and power.
+    """
     value = p.goal[0] * time + p.goal[1] * energy
-    excess = merit[2] + max(0.0, time / p.goal[2] - 1.0) + max(0.0, energy / p.goal[3] - 1.0)
+    excess = hard + max(0.0, time / p.goal[2] - 1.0) + max(0.0, energy / p.goal[3] - 1.0)
     return value if excess == 0.0 else value * (2.0 + 100.0 * excess)
+
+
+@inner
+def member_value(p, pool, g, e):  # type: ignore[no-untyped-def]
+    """What the search ranks member e of niche g by."""
+    return rank_value(p, pool.merit[g, e, 0], pool.merit[g, e, 1], pool.merit[g, e, 2])
 
 
 @inner
@@ -94,7 +107,7 @@ def best_member(p, pool, g):  # type: ignore[no-untyped-def]
     chosen = -1
     least = np.inf
     for e in range(pool.size[g]):
-        merit = merit_of(p, pool.merit[g, e])
+        merit = member_value(p, pool, g, e)
         if merit < least:
             chosen, least = e, merit
     return chosen, least
@@ -116,11 +129,11 @@ def promise_of(p, pool, g):  # type: ignore[no-untyped-def]
 
 
 @inner
-def closest_member(pool, g, layers, group, replicas, stages, room):  # type: ignore[no-untyped-def]
+def closest_member(pool, g, layers, group, replicas, stages, shared):  # type: ignore[no-untyped-def]
     """The member that differs least, if in no more than a fraction NEAR of stages and slots; else -1.
 
     Which pipeline a stage's GPU serves in is left out: with regional links many such pairings cost the same.
-    `room` is scratch, zero for every group.
+    `shared` is scratch, zero for every group.
     """
     chosen = -1
     least = int(NEAR * (stages + replicas * stages))
@@ -129,15 +142,15 @@ def closest_member(pool, g, layers, group, replicas, stages, room):  # type: ign
         for s in range(stages):
             distance += layers[s] != pool.layers[g, e, s]
             for r in range(replicas):
-                room[group[r * stages + s]] += 1
+                shared[group[r * stages + s]] += 1
             for r in range(replicas):
                 k = pool.groups[g, e, r * stages + s]
-                if room[k] > 0:
-                    room[k] -= 1
+                if shared[k] > 0:
+                    shared[k] -= 1
                 else:
                     distance += 1
             for r in range(replicas):
-                room[group[r * stages + s]] = 0
+                shared[group[r * stages + s]] = 0
         if distance <= least:
             chosen, least = e, distance
     return chosen
@@ -153,12 +166,11 @@ def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-u
     for e in range(pool.size[g]):
         if pool.mark[g, e] == mark:
             return False
-    fresh = np.array([time, energy, excess])
-    merit = merit_of(p, fresh)
-    chosen = closest_member(pool, g, layers, group, replicas, stages, np.zeros_like(p.counts))
+    merit = rank_value(p, time, energy, excess)
+    chosen = closest_member(pool, g, layers, group, replicas, stages, p.whole[ZEROS])
     if chosen >= 0:
         # Near relatives share one place, or a niche would soon hold one plan and its shades.
-        if merit >= merit_of(p, pool.merit[g, chosen]):
+        if merit >= member_value(p, pool, g, chosen):
             return False
     elif pool.size[g] < pool.mark.shape[1]:
         chosen = pool.size[g]
@@ -166,7 +178,7 @@ def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-u
     else:
         worst = -1.0
         for e in range(pool.size[g]):
-            other = merit_of(p, pool.merit[g, e])
+            other = member_value(p, pool, g, e)
             if other > worst:
                 chosen, worst = e, other
         if merit >= worst:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import SCORE
+from solvers.kernel.layout import LEFT, SCORE
 from solvers.kernel.state import load
-from solvers.memetic.construction import chain_placement, random_placement
+from solvers.memetic.annealing import restore_plan, save_plan
+from solvers.memetic.construction import chain_placement, random_placement, reset_left
 from solvers.memetic.crossover import (
     HOLE,
     cross_columns,
@@ -22,14 +23,14 @@ from solvers.memetic.layer_split import fit_layers, plan_score
 from solvers.memetic.population import best_member
 from solvers.memetic.randomness import below, uniform
 from solvers.memetic.scalarisation import draw_goal
-from solvers.memetic.site_placement import hand_placement
+from solvers.memetic.site_placement import site_by_site_placement
 
 PASS, CURSOR, STEPS = range(3)
 """Entries of `Search.control`: kinds of starts done (uniform, given), how many of the next, proposals left."""
 
 
 @inner
-def breed(search):  # type: ignore[no-untyped-def]
+def make_offspring(search):  # type: ignore[no-untyped-def]
     """Make the next plan to improve and load it; returns the plans costed."""
     p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
     draw_goal(search)
@@ -50,13 +51,14 @@ def breed(search):  # type: ignore[no-untyped-def]
         costed += best_chain(search, r_index, b, stages)
         fit = False
     else:
-        left = p.counts.copy()
+        left = p.whole[LEFT]
+        reset_left(p, left)
         own = below(rng, pool.size[origin])
         if uniform(rng) < 0.5:
             own, _ = best_member(p, pool, origin)
         if brought:
             rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
-            inherit_rows(rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
             inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
             fit = fit and (theirs != stages or uniform(rng) < 0.5)
         elif u < crossed:
@@ -66,18 +68,18 @@ def breed(search):  # type: ignore[no-untyped-def]
             if replicas > 1 and uniform(rng) < 0.5:
                 for slot in range(slots):
                     p.group[slot] = HOLE
-                inherit_columns(rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
-                inherit_columns(rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
+                inherit_columns(p, rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
+                inherit_columns(p, rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
             elif replicas > 1:
                 cut = 1 + below(rng, replicas - 1)
-                inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
-                inherit_rows(rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
+                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
+                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
             else:
                 cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, p.group, stages, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = fit and uniform(rng) < 0.5
         else:
-            inherit_rows(rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
+            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = False
             if uniform(rng) < 0.75:
@@ -91,9 +93,9 @@ def breed(search):  # type: ignore[no-untyped-def]
     pool.visits[g] += 1
     steps = max(1.0, settings.length * slots) if uniform(rng) < settings.anneal else 1.0
     start = settings.hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
-    search.heat[0] = start * p.result[SCORE]
-    search.heat[1] = (settings.cold / start) ** (1.0 / steps)
-    search.heat[2] = 0.0
+    search.schedule[0] = start * p.result[SCORE]
+    search.schedule[1] = (settings.cold / start) ** (1.0 / steps)
+    search.schedule[2] = 0.0
     search.control[STEPS] = int(steps)
     search.rates[0] = settings.regrid if uniform(rng) < 0.5 else 0.0
     return costed
@@ -106,11 +108,10 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
     costed = 0
     least = np.inf
     kept = search.kept
-    first = len(p.layers)
     constructed = settings.construct and uniform(rng) < 0.8
     for _ in range(settings.tries if constructed else 1):
         if constructed and uniform(rng) < 0.5:
-            hand_placement(p, rng, r_index, b, stages, p.group)
+            site_by_site_placement(p, rng, r_index, b, stages, p.group)
         elif constructed:
             chain_placement(p, rng, r_index, b, stages, p.group)
         else:
@@ -118,13 +119,11 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
         if settings.layer_fit:
             costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
         else:
-            inherit_layers(rng, p.layers, -1, first, stages, p.layers)
+            inherit_layers(rng, p.layers, -1, p.o.total, stages, p.layers)
         score = plan_score(p, r_index, b, stages, p.layers, p.group)
         costed += 1
         if score < least:
             least = score
-            kept[:first] = p.layers
-            kept[first:] = p.group
-    p.layers[:] = kept[:first]
-    p.group[:] = kept[first:]
+            save_plan(p, kept)
+    restore_plan(p, kept)
     return costed

@@ -12,27 +12,27 @@ from solvers.memetic.randomness import below, uniform
 @inner
 def draw_goal(search):  # type: ignore[no-untyped-def]
     """For a front: turn to a random stretch of it, by weights or by a cap below the next point's time or energy."""
-    p, rng, record = search.p, search.rng, search.record
+    p, rng, archive = search.p, search.rng, search.archive
     goal = p.goal
     goal[PENALTY] = (2.0, 10.0, 50.0, 300.0)[below(rng, 4)]
     goal[GUIDE] = search.settings.guide * uniform(rng)
-    if record.held[2] == 0:
+    if archive.held[2] == 0:
         return
     goal[TIME_CAP] = goal[ENERGY_CAP] = np.inf
-    count = record.held[0]
+    count = archive.held[0]
     if count == 0:
         goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 1.0, 0.0
         return
-    low, high = record.point[0], record.point[count - 1]
+    low, high = archive.point[0], archive.point[count - 1]
     u = uniform(rng)
     if count > 1 and u < 0.5:
         i = below(rng, count - 1)
         if u < 0.25:
             goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 0.0, 1.0
-            goal[TIME_CAP] = record.point[i + 1, 0] * (1.0 - 1e-9)
+            goal[TIME_CAP] = archive.point[i + 1, 0] * (1.0 - 1e-9)
         else:
             goal[TIME_WEIGHT], goal[ENERGY_WEIGHT] = 1.0, 0.0
-            goal[ENERGY_CAP] = record.point[i, 1] * (1.0 - 1e-9)
+            goal[ENERGY_CAP] = archive.point[i, 1] * (1.0 - 1e-9)
         return
     weight = uniform(rng)
     if u > 0.9:

@@ -1,4 +1,4 @@
-"""The search loop, compiled: choose a grid, breed a plan for it, improve it, take it into the population.
+"""The search loop, compiled: choose a grid, make_offspring a plan for it, improve it, take it into the population.
 
 It stops after any number of evaluations and goes on where it was, so Python can look at the clock between.
 """
@@ -13,14 +13,15 @@ from solvers.kernel.evaluation import cap_excess
 from solvers.kernel.layout import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.annealing import anneal
-from solvers.memetic.archive import Record, offer
+from solvers.memetic.archive import Archive, offer
 from solvers.memetic.construction import append_unused, uniform_plan
+from solvers.memetic.copying import copy
 from solvers.memetic.local_search import descend
 from solvers.memetic.parameters import Settings
 from solvers.memetic.population import Pool, admit, best_member
 from solvers.memetic.randomness import Words
-from solvers.memetic.reproduction import CURSOR, PASS, STEPS, breed
-from solvers.memetic.warm_starts import Given
+from solvers.memetic.reproduction import CURSOR, PASS, STEPS, make_offspring
+from solvers.memetic.warm_starts import WarmStarts
 
 
 class Search(NamedTuple):
@@ -29,11 +30,11 @@ class Search(NamedTuple):
     p: Packed
     kept: Ints  # [L + n] scratch for a split and a placement
     pool: Pool
-    given: Given
-    record: Record
+    starts: WarmStarts
+    archive: Archive
     rng: Words
-    control: Ints  # [3] see `breed`
-    heat: Floats  # [3] see `anneal`
+    control: Ints  # [3] see `make_offspring`
+    schedule: Floats  # [3] see `anneal`
     rates: Floats  # [1] share of moves to other grids in this descendant
     settings: Settings
 
@@ -51,7 +52,7 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
             costed += start_next(search)
             continue
         if control[STEPS] <= 0:
-            costed += breed(search)
+            costed += make_offspring(search)
         steps = min(control[STEPS], limit - costed)
         if steps <= 0:
             break
@@ -60,8 +61,8 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
             search.kept,
             search.pool.at,
             search.rng,
-            search.record,
-            search.heat,
+            search.archive,
+            search.schedule,
             steps,
             (settings.focus, settings.structural, search.rates[0]),
         )
@@ -74,21 +75,21 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
 @inner
 def start_next(search):  # type: ignore[no-untyped-def]
     """The next start: the uniform plan of every grid, then what was given; returns the plans costed."""
-    p, control, given = search.p, search.control, search.given
+    p, control, starts = search.p, search.control, search.starts
     i = control[CURSOR]
     control[CURSOR] += 1
     uniform = control[PASS] == 0
-    if i == (len(search.pool.grids) if uniform else len(given.niche)):
+    if i == (len(search.pool.grids) if uniform else len(starts.niche)):
         control[PASS] += 1
         control[CURSOR] = 0
         return 0
-    g = i if uniform else given.niche[i]
+    g = i if uniform else starts.niche[i]
     r_index, b, stages = search.pool.grids[g]
     if uniform:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
-        p.layers[:] = given.layers[i]
-        p.group[:] = given.groups[i]
+        copy(starts.layers[i], 0, p.layers, 0, p.o.total)
+        copy(starts.groups[i], 0, p.group, 0, p.o.gpus)
         append_unused(p, p.group, p.replicas[r_index] * stages)
     load(p.o, p.q, p.f, r_index, b, stages)
     settle(search, g)
@@ -97,13 +98,13 @@ def start_next(search):  # type: ignore[no-untyped-def]
 
 @inner
 def settle(search, g):  # type: ignore[no-untyped-def]
-    """Offer the current plan to record and population."""
+    """Offer the current plan to archive and population."""
     p = search.p
     r_index, b, stages = search.pool.grids[g]
     time, energy = p.result[TIME], p.result[ENERGY]
     hard = max(0.0, p.result[EXCESS] - cap_excess(p.f, time, energy))
     if p.result[EXCESS] == 0.0:
-        offer(p, search.record, r_index, b, stages, p.layers, p.group)
+        offer(p, search.archive, r_index, b, stages, p.layers, p.group)
     admit(p, search.pool, g, p.layers, p.group, time, energy, hard)
 
 
@@ -118,7 +119,7 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
-        costed = descend(search.p, search.rng, search.record, min(limit, most))
+        costed = descend(search.p, search.rng, search.archive, min(limit, most))
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)

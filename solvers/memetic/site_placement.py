@@ -1,11 +1,12 @@
-"""Placements as one makes them by hand: place by place along a short path, fast GPUs first."""
+"""Placements as one makes them site by site: place by place along a short path, fast GPUs first."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.memetic.construction import append_unused, random_placement
+from solvers.kernel.layout import CHOSEN, KEY, LEFT, ORDER, QUEUE
+from solvers.memetic.construction import append_unused, random_placement, reset_left
 from solvers.memetic.ordering import order_by
 from solvers.memetic.randomness import below, uniform
 
@@ -39,14 +40,13 @@ def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
     Returns their number.
     """
     groups = len(p.counts)
-    path = np.empty(p.o.places, dtype=np.int64)
+    path = p.whole[CHOSEN]
     short_path(p, rng, path)
     slowest = 0.0
     for k in range(groups):
         slowest = max(slowest, p.speed[b, k, 0])
     limit = p.speed[b, below(rng, groups), 0] if uniform(rng) < 0.7 else slowest
-    key = np.empty(groups)
-    order = np.empty(groups, dtype=np.int64)
+    key, order = p.real[KEY], p.whole[ORDER]
     for k in range(groups):
         key[k] = path[p.place[k]] + 0.5 * p.speed[b, k, 0] / slowest
     order_by(key, order, groups)
@@ -61,18 +61,18 @@ def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
 
 
 @inner
-def hand_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
+def site_by_site_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
     """Stages inside places, stages of GPUs in a row wherever the borders lie, or pipelines inside places.
 
     Where that takes more GPUs than there are, the rest of the slots is filled at random.
     """
     replicas = p.replicas[r_index]
     slots = replicas * stages
-    queue = np.empty(len(group), dtype=np.int64)
+    queue = p.whole[QUEUE]
     count = queue_gpus(p, rng, b, queue)
     layout = below(rng, 3)
     together = stages if layout == 2 else replicas  # what must not cross a border
-    chosen = np.full(slots, -1, dtype=np.int64)
+    chosen = p.whole[CHOSEN]
     taken = i = 0
     while i + together <= count and taken < slots:
         if layout != 1 and p.place[queue[i]] != p.place[queue[i + together - 1]]:
@@ -82,11 +82,13 @@ def hand_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untype
             chosen[taken] = queue[i]
             taken += 1
             i += 1
-    left = p.counts.copy()
+    left = p.whole[LEFT]
+    reset_left(p, left)
     for slot in range(taken):
         left[chosen[slot]] -= 1
     random_placement(p, rng, queue)
-    for k in queue:
+    for i in range(len(group)):
+        k = queue[i]
         if taken < slots and left[k] > 0:
             chosen[taken] = k
             left[k] -= 1

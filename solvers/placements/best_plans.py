@@ -1,4 +1,4 @@
-"""The best plan by hand of every grid, as placements come in."""
+"""The best plan of every grid among the placements made site by site, as they come in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from instances.objective import Goal
 from instances.plan import Plan
 from instances.tables import Ints, Tables
-from solvers.kernel.pricer import Pricer
 from solvers.placements.site_by_site import Placement
 
 
@@ -38,9 +37,14 @@ class BestPlans:
     """
 
     def __init__(self, tables: Tables, goal: Goal, slack: float) -> None:
+        from solvers.kernel.layout import pack
+        from solvers.placements.columns import new_columns
+        from solvers.placements.pricing import no_plans
+
         self._tables, self._slack = tables, slack
-        self._arrays = Pricer(tables, goal).arrays
-        self._found: dict[int, _Found] = {}
+        self._packed, self._columns = pack(tables, goal), new_columns(tables)
+        self._best = [no_plans(tables) for _ in tables.replicas]
+        self._groups: dict[tuple[int, int, int], Ints] = {}  # placement of the best plan, by R, S and b
         self.best: PricedPlan | None = None
         nothing = Placement(np.zeros((1, 1), dtype=np.int64), equal=False, every_depth=False)
         self.price(nothing, -np.inf)  # compiles, or loads what was compiled
@@ -49,51 +53,32 @@ class BestPlans:
         """Take in one placement, at each of its depths, if below `least`; number of plans priced."""
         from solvers.placements.pricing import price_placement
 
-        replicas, columns = placement.groups.shape
+        replicas, width = placement.groups.shape
         r_index = self._tables.replicas.index(replicas)
-        found = self._found_of(r_index)
+        values = self._best[r_index].values
         if self.best is not None:
             least = min(least, self.best.value)
-        before = found.values.copy()
-        shallowest = 1 if placement.every_depth else columns
-        arrays = found.values, found.layers, found.turned
-        priced: int = price_placement(
-            self._arrays, r_index, placement.groups, placement.equal, shallowest, least, self._slack, *arrays
-        )
+        before = values.copy()
+        shallowest = 1 if placement.every_depth else width
+        where = self._packed, r_index, placement.groups, placement.equal, shallowest
+        priced: int = price_placement(*where, least, self._slack, self._columns, self._best[r_index])
         if priced:
-            for stages, b in np.argwhere(found.values < before).tolist():
-                found.groups[stages, b] = placement.groups
-                if found.values[stages, b] < least:
-                    least = float(found.values[stages, b])
-                    self.best = found.plan(r_index, stages, b)
+            for stages, b in np.argwhere(values < before).tolist():
+                self._groups[r_index, stages, b] = placement.groups
+                if values[stages, b] < least:
+                    least = float(values[stages, b])
+                    self.best = self._plan(r_index, stages, b)
         return priced
-
-    def _found_of(self, r_index: int) -> _Found:
-        if r_index not in self._found:
-            self._found[r_index] = _Found(self._tables)
-        return self._found[r_index]
 
     def by_grid(self) -> Iterator[PricedPlan]:
         """The best plan of each grid that has one within the slack."""
-        for r_index, found in self._found.items():
-            for stages, b in np.argwhere(np.isfinite(found.values)).tolist():
-                if self.best is not None and found.values[stages, b] < self.best.value * self._slack:
-                    yield found.plan(r_index, stages, b)
+        for r_index, stages, b in sorted(self._groups):
+            if self.best is not None and self._best[r_index].values[stages, b] < self.best.value * self._slack:
+                yield self._plan(r_index, stages, b)
 
-
-class _Found:
-    """The best plans of R pipelines, one for each depth S and micro-batch size b."""
-
-    def __init__(self, tables: Tables) -> None:
-        shape = tables.layers + 1, len(tables.micro_batches)
-        self.values = np.full(shape, np.inf)
-        self.layers = np.zeros((*shape, tables.layers), dtype=np.int64)
-        self.turned = np.zeros(shape, dtype=np.bool_)
-        self.groups: dict[tuple[int, int], Ints] = {}
-
-    def plan(self, r_index: int, stages: int, b: int) -> PricedPlan:
-        groups = self.groups[stages, b][:, :stages]
-        if self.turned[stages, b]:
+    def _plan(self, r_index: int, stages: int, b: int) -> PricedPlan:
+        values, layers, turned = self._best[r_index]
+        groups = self._groups[r_index, stages, b][:, :stages]
+        if turned[stages, b]:
             groups = groups[:, ::-1]
-        value, layers = float(self.values[stages, b]), self.layers[stages, b, :stages].copy()
-        return PricedPlan(value, r_index, b, layers, groups)
+        return PricedPlan(float(values[stages, b]), r_index, b, layers[stages, b, :stages].copy(), groups)

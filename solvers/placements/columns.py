@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from solvers.core.compiled import compiled
+from instances.tables import Floats, Ints, Tables
+from solvers.core.compiled import inner
+from solvers.kernel.evaluation import kind_of
 
 
-@compiled
-def price_columns(t, r_index, b, groups, shallowest):  # type: ignore[no-untyped-def]
-    """Tables over the columns c of `groups`, of which the first S >= `shallowest` are to be stages.
+class Columns(NamedTuple):
+    """What columns c of a placement take and hold."""
 
-    Returns
-    -------
-    seconds
-        [last, c, layers] of the column's slowest holder, forward and backward, as an inner or the last stage.
-    above
-        [last, c, layers] energy above idle of all its holders, for a micro-batch each.
-    idle
-        [c] figure per second that its holders wait.
-    most
-        [first, last, c] most layers that fit all its holders.
-    """
+    seconds: Floats  # [last, c, layers] of the slowest holder, forward and backward, as an inner or the last stage
+    above: Floats  # [last, c, layers] energy above idle of all holders, for a micro-batch each
+    idle: Floats  # [c] figure per second that the holders wait
+    most: Ints  # [kind, c] most layers that fit all holders, `kind` = 2*first + last
+
+
+def new_columns(tables: Tables) -> Columns:
+    """Empty tables for the widest placement."""
+    width = min(tables.layers, tables.gpus)
+    shape = 2, width, tables.layers + 1
+    return Columns(np.zeros(shape), np.zeros(shape), np.zeros(width), np.zeros((4, width), dtype=np.int64))
+
+
+@inner
+def price_columns(p, r_index, b, groups, shallowest, into):  # type: ignore[no-untyped-def]
+    """Fill the `Columns` for all columns of `groups`, of which the first S >= `shallowest` are to be stages."""
     replicas, columns = groups.shape
-    total = t.forward.shape[3] - 1
-    seconds = np.zeros((2, columns, total + 1))
-    above = np.zeros((2, columns, total + 1))
-    idle = np.zeros(columns)
-    most = np.full((2, 2, columns), total)
+    total = p.o.total
+    seconds, above, idle, most = into.seconds, into.above, into.idle, into.most
     for c in range(columns):
+        idle[c] = 0.0
+        for kind in range(4):
+            most[kind, c] = total
+        for count in range(total + 1):
+            seconds[1, c, count] = above[1, c, count] = 0.0
         ends = c == 0 or c >= shallowest - 1  # some pipeline, or one turned round
         slowest = joules = 0.0
         r = 0
@@ -38,58 +48,55 @@ def price_columns(t, r_index, b, groups, shallowest):  # type: ignore[no-untyped
             while r < replicas and groups[r, c] == k:  # neighbours often are
                 alike += 1
                 r += 1
-            idle[c] += alike * t.idle[k]
-            power = alike * (t.active[k] - t.idle[k])
-            busy = t.forward[b, k, 0, 1] + t.backward[b, k, 0, 1]
+            idle[c] += alike * p.rates[k, 1]
+            power = alike * p.rates[k, 0]
+            busy = p.speed[b, k, 0] + p.speed[b, k, 1]
             slowest = max(slowest, busy)
             joules += power * busy
-            for first in range(2):
-                for last in range(2):
-                    most[first, last, c] = min(most[first, last, c], t.fits[r_index, b, k, first, last])
+            for kind in range(4):
+                most[kind, c] = min(most[kind, c], p.fits[r_index, b, k, kind])
+            head = p.speed[b, k, 2] + p.speed[b, k, 3]
             for count in range(1, total + 1 if ends else 0):
-                busy = t.forward[b, k, 1, count] + t.backward[b, k, 1, count]
-                seconds[1, c, count] = max(seconds[1, c, count], busy)
-                above[1, c, count] += power * busy
+                seconds[1, c, count] = max(seconds[1, c, count], count * busy + head)
+                above[1, c, count] += power * (count * busy + head)
         for count in range(1, total + 1):  # without the head, seconds are in proportion to the layers
             seconds[0, c, count] = count * slowest
             above[0, c, count] = count * joules
-    return seconds, above, idle, most
 
 
-@compiled
-def energy_at_least(above, idle, turned, layers, count, time):  # type: ignore[no-untyped-def]
+@inner
+def energy_at_least(columns, turned, stages, layers, count, time):  # type: ignore[no-untyped-def]
     """Energy of a plan of the first S columns that takes `time` at least, its links left out."""
-    stages = len(layers)
     busy = waiting = 0.0
     for s in range(stages):
         c = stages - 1 - s if turned else s
-        busy += above[1 if s == stages - 1 else 0, c, layers[s]]
-        waiting += idle[c]
+        busy += columns.above[1 if s == stages - 1 else 0, c, layers[s]]
+        waiting += columns.idle[c]
     return count * busy + waiting * time
 
 
-@compiled
-def balance(seconds, most, turned, limit, layers):  # type: ignore[no-untyped-def]
-    """Write the split of the first S columns to layers (S,) whose slowest stage is fastest, the head counted.
+@inner
+def balance(columns, turned, limit, stages, layers):  # type: ignore[no-untyped-def]
+    """Write the split of the first S columns to layers[:S] whose slowest stage is fastest, the head counted.
 
-    One layer each to begin with; then each further one goes to the stage with room that will be least busy with
+    One layer each to begin with; then each further one goes to the stage with memory left that will be least busy with
     it, the earlier one on ties. That is exact, since a layer more makes no stage faster. With `turned` the last
     column is the first stage. Returns the seconds of a micro-batch in the slowest stage; -1 if no split fits or
     one would take `limit` seconds or more.
     """
-    stages = len(layers)
+    seconds, most = columns.seconds, columns.most
     total = seconds.shape[2] - 1
-    room = 0
+    allowed = 0
     slowest = 0.0
     for s in range(stages):
         c = stages - 1 - s if turned else s
-        first, last = 1 if s == 0 else 0, 1 if s == stages - 1 else 0
-        if most[first, last, c] < 1:
+        last, most_here = 1 if s == stages - 1 else 0, most[kind_of(s, stages), c]
+        if most_here < 1:
             return -1.0
-        room += most[first, last, c]
+        allowed += most_here
         layers[s] = 1
         slowest = max(slowest, seconds[last, c, 1])
-    if room < total or stages > total:
+    if allowed < total or stages > total:
         return -1.0
     for _ in range(total - stages):
         if slowest >= limit:
@@ -98,8 +105,8 @@ def balance(seconds, most, turned, limit, layers):  # type: ignore[no-untyped-de
         least = np.inf
         for s in range(stages):
             c = stages - 1 - s if turned else s
-            first, last = 1 if s == 0 else 0, 1 if s == stages - 1 else 0
-            if layers[s] < most[first, last, c] and seconds[last, c, layers[s] + 1] < least:
+            last = 1 if s == stages - 1 else 0
+            if layers[s] < most[kind_of(s, stages), c] and seconds[last, c, layers[s] + 1] < least:
                 chosen, least = s, seconds[last, c, layers[s] + 1]
         layers[chosen] += 1
         slowest = max(slowest, least)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from solvers.core.compiled import compiled
-from solvers.kernel.cost import pipeline_seconds, stage_gradient
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.tables import Floats, Ints, Tables
+from solvers.core.compiled import compiled, inner
+from solvers.kernel.evaluation import kind_of, pipeline_cost
+from solvers.kernel.layout import CHOSEN, ENERGY_WEIGHT, LEFT, TIME_CAP, TIME_WEIGHT, TRIAL
 from solvers.kernel.value import plan_value
 from solvers.placements.columns import balance, energy_at_least, price_columns
 
@@ -13,127 +18,147 @@ ALMOST = 1 - 1e-12
 """Takes off more than rounding adds."""
 
 
-@compiled
-def equal_layers(total, layers):  # type: ignore[no-untyped-def]
-    """Share the layers as the usual launch does: as equal as possible, earlier stages get the remainder."""
-    stages = len(layers)
-    for s in range(stages):
-        layers[s] = total // stages + (1 if s < total % stages else 0)
+class BestByGrid(NamedTuple):
+    """The best plans of R pipelines, one for each depth S and micro-batch size b."""
+
+    values: Floats  # [S, b], infinite without a plan
+    layers: Ints  # [S, b, L]
+    turned: NDArray[np.bool_]  # [S, b] whether the placement's last column is the first stage
 
 
-@compiled
-def exchange_of_groups(t, gradient, groups, s, holders):  # type: ignore[no-untyped-def]
-    """D_s as `exchange_seconds` has it, up to rounding, group by group: far less work where many holders are alike.
+def no_plans(tables: Tables) -> BestByGrid:
+    """No plan at any depth."""
+    shape = tables.layers + 1, len(tables.micro_batches)
+    layers = np.zeros((*shape, tables.layers), dtype=np.int64)
+    return BestByGrid(np.full(shape, np.inf), layers, np.zeros(shape, dtype=np.bool_))
 
-    `holders` is scratch, zero for every group.
-    """
-    replicas = groups.shape[0]
-    share = gradient / replicas
+
+@inner
+def exchange_of_places(p, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """D_s as `exchange_cost` has it, up to rounding, place by place: far less work where many holders are near."""
+    holders, known = p.whole[LEFT], p.whole[CHOSEN]
+    for c in range(p.o.places):
+        holders[c] = 0
     distinct = 0
-    known = np.empty(replicas, dtype=np.int64)
     for r in range(replicas):
-        k = groups[r, s]
-        if holders[k] == 0:
-            known[distinct] = k
+        c = p.place[group[r * stages + s]]
+        if holders[c] == 0:
+            known[distinct] = c
             distinct += 1
-        holders[k] += 1
+        holders[c] += 1
     slowest = 0.0
-    for k in known[:distinct]:
+    for i in range(distinct):
+        c = known[i]
         out = into = 0.0
-        for j in known[:distinct]:
-            others = holders[j] - (1 if j == k else 0)
-            out += others * (t.latency[k, j] + share / t.bandwidth[k, j])
-            into += others * (t.latency[j, k] + share / t.bandwidth[j, k])
+        for j in range(distinct):
+            d = known[j]
+            others = holders[d] - (1 if i == j else 0)
+            out += others * (p.link[c, d, 0] + share * p.link[c, d, 1])
+            into += others * (p.link[d, c, 0] + share * p.link[d, c, 1])
         slowest = max(slowest, max(out, into))
-    for k in known[:distinct]:
-        holders[k] = 0
     return 2 * slowest
 
 
-@compiled
-def value_without_links(t, b, layers, groups):  # type: ignore[no-untyped-def]
+@inner
+def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
     """What a plan costs without the energy of its links, less rounding: its value is no lower."""
-    replicas, stages = groups.shape
-    count = t.batch // (replicas * t.micro_batches[b])
+    replicas = p.replicas[r_index]
+    count = p.o.batch // (replicas * p.sizes[b])
     slowest = busy = idle = 0.0
     seconds = above = waiting = 0.0
     for r in range(replicas):
+        start = r * stages
         alike = r > 0  # neighbours often are
-        for s in range(stages):
-            alike = alike and groups[r, s] == groups[r - 1, s]
+        for slot in range(start, start + stages):
+            alike = alike and group[slot] == group[slot - stages]
         if not alike:
-            seconds, above = pipeline_seconds(t, b, layers, groups[r], count)
+            seconds, above, _ = pipeline_cost(p.o, p.q, p.f, b, count, layers, 0, group, start, stages)
             waiting = 0.0
-            for s in range(stages):
-                waiting += t.idle[groups[r, s]]
+            for slot in range(start, start + stages):
+                waiting += p.rates[group[slot], 1]
         slowest = max(slowest, seconds)
         busy += above
         idle += waiting
     exchange = 0.0
     if replicas > 1:
-        holders = np.zeros(len(t.counts), dtype=np.int64)
         for s in range(stages):
-            exchange = max(exchange, exchange_of_groups(t, stage_gradient(t, layers, s), groups, s, holders))
+            share = p.gradient[kind_of(s, stages), layers[s]] / replicas
+            exchange = max(exchange, exchange_of_places(p, share, group, s, replicas, stages))
     time = slowest + exchange
-    if time * ALMOST > t.time_cap:
+    if time * ALMOST > p.goal[TIME_CAP]:
         return np.inf
-    return ALMOST * (t.time_weight * time + t.energy_weight * (count * busy + idle * time))
+    return ALMOST * (p.goal[TIME_WEIGHT] * time + p.goal[ENERGY_WEIGHT] * (count * busy + idle * time))
+
+
+@inner
+def split_layers(p, columns, turned, equal, stages, count, known, split):  # type: ignore[no-untyped-def]
+    """Write the split of the first S columns; False if its plan cannot be below `known`."""
+    if equal:
+        for s in range(stages):
+            split[s] = p.o.total // stages + (1 if s < p.o.total % stages else 0)
+        return True
+    time_weight, energy_weight = p.goal[TIME_WEIGHT], p.goal[ENERGY_WEIGHT]
+    # The slowest stage works on all micro-batches in turn, so a plan takes at least that long.
+    limit = p.goal[TIME_CAP] / count
+    if time_weight > 0:
+        limit = min(limit, known / (time_weight * count))
+    slowest = balance(columns, turned, limit, stages, split)
+    if slowest < 0:
+        return False
+    energy = energy_at_least(columns, turned, stages, split, count, count * slowest)
+    return ALMOST * (time_weight * count * slowest + energy_weight * energy) < known
 
 
 @compiled
-def price_placement(t, r_index, groups, equal, shallowest, least, slack, values, layers, turned):  # type: ignore[no-untyped-def]
+def price_placement(p, r_index, groups, equal, shallowest, least, slack, columns, best):  # type: ignore[no-untyped-def]
     """Price the first S columns of a placement for every S and micro-batch size and keep the best plan of each.
 
     Parameters
     ----------
+    p
+        `Packed`.
+    groups
+        [R, C] the placement.
     equal
         Share the layers equally and keep the direction, as the usual launch does.
     shallowest
         Least S.
     least, slack
         Value of the best plan so far, or infinite; what is not below `slack` times the best is left out.
-    values
-        [S, b] best values known with R pipelines, lowered where the placement gives less.
-    layers, turned
-        [S, b, L] and [S, b], receive split and direction where a value was lowered.
+    columns
+        `Columns`, scratch.
+    best
+        `BestByGrid`, lowered where the placement gives less.
 
     Returns
     -------
     plans priced
     """
-    replicas, columns = groups.shape
+    replicas, width = groups.shape
     priced = 0
-    trial = np.zeros(columns, dtype=np.int64)
-    for b in range(len(t.micro_batches)):
-        if t.batch % (replicas * t.micro_batches[b]) != 0:
+    split, placed = p.whole[TRIAL], p.group
+    for b in range(p.o.choices):
+        if p.o.batch % (replicas * p.sizes[b]) != 0:
             continue
-        count = t.batch // (replicas * t.micro_batches[b])
-        seconds, above, idle, most = price_columns(t, r_index, b, groups[:, : 0 if equal else columns], shallowest)
-        for stages in range(shallowest, columns + 1):
+        count = p.o.batch // (replicas * p.sizes[b])
+        if not equal:
+            price_columns(p, r_index, b, groups, shallowest, columns)
+        for stages in range(shallowest, width + 1):
             for way in range(1 if equal or stages == 1 else 2):
-                known = min(values[stages, b], slack * least)
-                split = trial[:stages]
-                if equal:
-                    equal_layers(t.forward.shape[3] - 1, split)
-                else:
-                    # The slowest stage works on all micro-batches in turn, so a plan takes at least that long.
-                    limit = t.time_cap / count
-                    if t.time_weight > 0:
-                        limit = min(limit, known / (t.time_weight * count))
-                    slowest = balance(seconds, most, way == 1, limit, split)
-                    if slowest < 0:
-                        continue
-                    energy = energy_at_least(above, idle, way == 1, split, count, count * slowest)
-                    if ALMOST * (t.time_weight * count * slowest + t.energy_weight * energy) >= known:
-                        continue
-                placed = groups[:, :stages][:, ::-1].copy() if way else groups[:, :stages].copy()
-                if value_without_links(t, b, split, placed) >= known:
+                known = min(best.values[stages, b], slack * least)
+                if not split_layers(p, columns, way == 1, equal, stages, count, known, split):
+                    continue
+                for r in range(replicas):
+                    for s in range(stages):
+                        placed[r * stages + s] = groups[r, stages - 1 - s if way == 1 else s]
+                if value_without_links(p, r_index, b, stages, split, placed) >= known:
                     continue
                 priced += 1
-                value = plan_value(t, r_index, b, split, placed)
+                value = plan_value(p.o, p.q, p.f, r_index, b, stages, split, placed)
                 if value < known:
-                    values[stages, b] = value
+                    best.values[stages, b] = value
                     least = min(least, value)
-                    turned[stages, b] = way == 1
-                    layers[stages, b, :stages] = split
+                    best.turned[stages, b] = way == 1
+                    for s in range(stages):
+                        best.layers[stages, b, s] = split[s]
     return priced

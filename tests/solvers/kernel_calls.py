@@ -5,60 +5,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numba
 
-from solvers.kernel import evaluation as full
-from solvers.kernel import reevaluation as other_plan
-from solvers.kernel import shift_move as shift
-from solvers.kernel import state
-from solvers.kernel import swap_move as exchange
+from solvers.kernel import evaluation, reevaluation, sampling, shift_move, state, swap_move
+from solvers.placements import columns
 
-_jit = numba.njit
+_jit: Any = numba.njit
 
 
-@_jit
-def load(o, q, f, r_index, b, stages):
-    state.load(o, q, f, r_index, b, stages)
+def callable_from_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function that calls an inner one with all its arguments."""
+
+    @_jit
+    def call(*arguments):
+        return function(*arguments)
+
+    result: Callable[..., Any] = call
+    return result
 
 
-@_jit
-def measure(o, q, f, r_index, b, stages, layers, group):
-    return full.measure(o, q, f, r_index, b, stages, layers, group)
-
-
-@_jit
-def violation(o, q, f, r_index, b, stages, layers, group):
-    return full.violation(o, q, f, r_index, b, stages, layers, group)
-
-
-@_jit
-def try_exchange(o, q, f, i, j, result):
-    exchange.try_exchange(o, q, f, i, j, result)
-
-
-@_jit
-def hopeless(o, q, f, i, j, limit):
-    return exchange.hopeless(o, q, f, i, j, limit)
-
-
-@_jit
-def try_plan(o, q, f, group, result):
-    other_plan.try_plan(o, q, f, group, result)
-
-
-@_jit
-def do_exchange(o, q, f, i, j):
-    exchange.do_exchange(o, q, f, i, j)
-
-
-@_jit
-def try_shift(o, q, f, a, z, size, result):
-    shift.try_shift(o, q, f, a, z, size, result)
-
-
-@_jit
-def do_shift(o, q, f, a, z, size):
-    shift.do_shift(o, q, f, a, z, size)
+load = callable_from_python(state.load)
+measure = callable_from_python(evaluation.measure)
+violation = callable_from_python(evaluation.violation)
+try_swap = callable_from_python(swap_move.try_swap)
+do_swap = callable_from_python(swap_move.do_swap)
+exceeds_limit = callable_from_python(swap_move.exceeds_limit)
+try_shift = callable_from_python(shift_move.try_shift)
+do_shift = callable_from_python(shift_move.do_shift)
+try_plan = callable_from_python(reevaluation.try_plan)
+draw_groups = callable_from_python(sampling.draw_groups)
+draw_split = callable_from_python(sampling.draw_split)
+repair_split = callable_from_python(sampling.repair_split)
+price_columns = callable_from_python(columns.price_columns)
+balance = callable_from_python(columns.balance)
 
 
 @_jit
@@ -67,22 +49,22 @@ def measure_many(o, q, f, r_index, b, stages, layers, placements, count):
     total = 0.0
     for i in range(count):
         group = placements[i % len(placements)]
-        time, energy = full.measure(o, q, f, r_index, b, stages, layers, group)
-        over, power = full.violation(o, q, f, r_index, b, stages, layers, group)
+        time, energy = evaluation.measure(o, q, f, r_index, b, stages, layers, group)
+        over, power = evaluation.violation(o, q, f, r_index, b, stages, layers, group)
         total += time + energy + over + power
     return total
 
 
 @_jit
 def try_many(o, q, f, pairs, shifts, every, count, result):
-    """Cost `count` moves: exchanges, and every `every`-th a shift of a layer."""
+    """Cost `count` moves: swaps, and every `every`-th a shift of a layer."""
     total = 0.0
     for i in range(count):
         if i % every == 0:
             ends = shifts[i % len(shifts)]
-            shift.try_shift(o, q, f, ends[0], ends[1], 1, result)
+            shift_move.try_shift(o, q, f, ends[0], ends[1], 1, result)
         else:
             pair = pairs[i % len(pairs)]
-            exchange.try_exchange(o, q, f, pair[0], pair[1], result)
+            swap_move.try_swap(o, q, f, pair[0], pair[1], result)
         total += result[0]
     return total

@@ -13,7 +13,7 @@ from solvers.brute import Brute, _Search
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.exact.grid_bounds import GridBound, grid_bounds, instant_bound, powered_gpus
-from solvers.kernel.cost import kernel_tables
+from solvers.kernel.layout import pack
 from tests.random_instances import random_instance, random_objectives
 
 SEEDS = [*range(20), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(20, 320))]
@@ -22,7 +22,7 @@ TIME = Goal(time_weight=1.0)
 
 def best_on(problem: Problem, grid: Grid) -> Plan | None:
     """The best plan on one grid, by enumeration."""
-    search = _Search(problem, kernel_tables(problem.tables, problem.goal))
+    search = _Search(problem, pack(problem.tables, problem.goal))
     search.exhaust(grid, Deadline(), Monitor())
     plans = search.plans()
     return plans[0] if plans else None

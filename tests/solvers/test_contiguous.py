@@ -16,8 +16,8 @@ from instances.generator.family import generate
 from instances.instance import Instance
 from instances.tables import Tables
 from solvers.core.interface import Budget, Status
-from solvers.kernel.cost import kernel_tables
-from solvers.placements.columns import balance, price_columns
+from solvers.kernel.layout import pack
+from solvers.placements.columns import new_columns
 from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
 from solvers.placements.sites import Site, pools, short_paths
 from tests.editing import changed, hand_instance
@@ -124,35 +124,39 @@ def test_the_head_counts_in_the_split(vocab: int, expected: list[int]) -> None:
 
     vocab 56: 0.4 of a block, 4.4 against 4. vocab 1,400: 9.3 blocks, so every layer that can leaves the last stage.
     """
+    from tests.solvers.kernel_calls import balance, price_columns
+
     instance = roomy(hand_instance(model__layers=8, model__vocab=vocab, groups__1__flops=1e6))
     problem = problem_of(instance, "time")
     layers = np.zeros(2, dtype=np.int64)
-    arrays = kernel_tables(problem.tables, problem.goal)
-    seconds, _, _, most = price_columns(arrays, 0, 0, np.array([[0, 1]]), 2)
-    slowest = balance(seconds, most, False, np.inf, layers)
+    priced = new_columns(problem.tables)
+    price_columns(pack(problem.tables, problem.goal), 0, 0, np.array([[0, 1]]), 2, priced)
+    slowest = balance(priced, False, np.inf, 2, layers)
     assert layers.tolist() == expected
     head = 4 * 1_000 * vocab / 1e6
     assert slowest == pytest.approx(max(0.6 * layers[0], 0.6 * layers[1] + head))
 
 
 def test_no_split_of_layers_has_a_faster_slowest_stage() -> None:
+    from tests.solvers.kernel_calls import balance, price_columns
+
     for seed in range(20):
         problem = problem_of(random_instance(seed), "time")
         tables = problem.tables
-        arrays = kernel_tables(tables, problem.goal)
+        packed, priced = pack(tables, problem.goal), new_columns(tables)
         for grid in tables.grids():
             r, b = tables.indices(grid)
             groups = np.repeat(np.arange(len(tables.counts)), tables.counts)[: grid.replicas * grid.stages]
             groups = groups.reshape(grid.replicas, grid.stages)
             layers = np.zeros(grid.stages, dtype=np.int64)
-            seconds, _, _, most = price_columns(arrays, r, b, groups, grid.stages)
+            price_columns(packed, r, b, groups, grid.stages, priced)
             for turned in (False, True):
-                slowest = balance(seconds, most, turned, np.inf, layers)
+                slowest = balance(priced, turned, np.inf, grid.stages, layers)
                 stages = np.arange(grid.stages)
                 columns = stages[::-1] if turned else stages
                 first, last = (stages == 0).astype(int), (stages == grid.stages - 1).astype(int)
-                splits = splits_within(tables.layers, most[first, last, columns])
-                best = min((seconds[last, columns, split].max() for split in splits), default=-1.0)
+                splits = splits_within(tables.layers, priced.most[2 * first + last, columns])
+                best = min((priced.seconds[last, columns, split].max() for split in splits), default=-1.0)
                 assert slowest == pytest.approx(best)
 
 

@@ -1,8 +1,5 @@
 """How the memetic search divides its work among grids, and how plans move from one to another."""
 
-# The bodies of compiled functions have no types, as in the search.
-# mypy: disable-error-code="no-untyped-def"
-
 from __future__ import annotations
 
 from typing import Any
@@ -40,15 +37,11 @@ def niche_of(problem: Problem, plan: Plan) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None:
-    import numba
-
-    from solvers.memetic import grid_moves as regrid
+    from solvers.memetic import grid_moves
     from solvers.memetic.search import advance
-    from tests.solvers.kernel_calls import load
+    from tests.solvers.kernel_calls import callable_from_python, load
 
-    @numba.njit
-    def move(p, rng, at, grid):
-        return regrid.regrid(p, rng, at, grid)
+    move = callable_from_python(grid_moves.change_grid)
 
     search, problem = search_of(seed, 6)
     tables = problem.tables
@@ -78,26 +71,20 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
 
 
 def test_a_stage_put_in_can_be_taken_out_again() -> None:
-    import numba
+    from solvers.memetic import grid_moves
+    from tests.solvers.kernel_calls import callable_from_python
 
-    from solvers.memetic import grid_moves as regrid
-
-    @numba.njit
-    def put_in(group, s, replicas, stages):
-        regrid.insert_column(group, s, replicas, stages)
-
-    @numba.njit
-    def take_out(group, s, replicas, stages):
-        regrid.remove_column(group, s, replicas, stages)
-
+    put_in = callable_from_python(grid_moves.insert_column)
+    take_out = callable_from_python(grid_moves.remove_column)
+    p = search_of(2, 14)[0].p
     before = np.arange(14)
     for s in range(4):
         group = before.copy()
-        put_in(group, s, 3, 3)
+        put_in(p, group, s, 3, 3)
         placed = group[:12].reshape(3, 4)
         assert placed[:, s].tolist() == [9, 10, 11]
         assert np.delete(placed, s, axis=1).ravel().tolist() == list(range(9))
-        take_out(group, s, 3, 4)
+        take_out(p, group, s, 3, 4)
         assert np.array_equal(group, before)
 
 
@@ -114,7 +101,7 @@ def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 100_000, 100_000)
-    search.pool.bound[:] = search.record.best[0]
+    search.pool.bound[:] = search.archive.best[0]
     assert advance(search, 20_000, 20_000) >= 20_000
 
 
@@ -133,7 +120,7 @@ def test_closed_grids_get_no_descendants() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 20_000, 20_000)
-    search.pool.bound[::2] = search.record.best[0]
+    search.pool.bound[::2] = search.archive.best[0]
     before = search.pool.visits.copy()
     advance(search, 50_000, 50_000)
     assert (search.pool.visits[1::2] > before[1::2]).all()
@@ -145,7 +132,7 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     """A front, too, which has no goal before its first child."""
     from solvers.memetic.algorithm import Memetic, make_search
     from solvers.memetic.search import advance
-    from solvers.memetic.warm_starts import give
+    from solvers.memetic.warm_starts import warm_starts
 
     fastest = Problem(roomy(random_instance(3, gpus=6)), parse_objective("time").goal(None))
     start = Memetic().solve(fastest, Budget(evaluations=20_000), Monitor()).plan
@@ -153,7 +140,7 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     problem = Problem(fastest.instance, parse_objective(objective).goal(None))
     tables = problem.tables
     grids = usable_grids(tables)
-    search = make_search(Memetic(elites=1), problem, grids, 0)._replace(given=give(tables, grids, start, ()))
+    search = make_search(Memetic(elites=1), problem, grids, 0)._replace(starts=warm_starts(tables, grids, start, ()))
     advance(search, len(grids) + 1, len(grids) + 1)
     own = niche_of(problem, start)
     assert search.pool.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)

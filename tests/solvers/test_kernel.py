@@ -27,7 +27,7 @@ class Bench:
         from tests.solvers.kernel_calls import load
 
         self.instance = instance
-        self.hopeless = 0
+        self.exceeds_limit = 0
         self.tables = Tables.of(instance)
         self.packed: Packed = pack(self.tables, Goal(time_weight=1.0, energy_weight=0.01 * (seed % 2)))
         self.packed.goal[GUIDE] = 0.2
@@ -54,7 +54,7 @@ class Bench:
 
     def move(self) -> bool:
         """A random move, tried and made; False if the draw was none. What was tried must be what came."""
-        from tests.solvers.kernel_calls import do_exchange, do_shift, hopeless, try_exchange, try_shift
+        from tests.solvers.kernel_calls import do_shift, do_swap, exceeds_limit, try_shift, try_swap
 
         result = np.zeros(5)
         before = self.packed.q.copy(), self.packed.f.copy()
@@ -73,12 +73,12 @@ class Bench:
             i, j = self.below(self.replicas * self.stages), self.below(len(self.packed.group))
             if i == j:
                 return False
-            try_exchange(*self.packed[:3], i, j, result)
+            try_swap(*self.packed[:3], i, j, result)
             assert np.array_equal(before[0], self.packed.q)
             assert np.array_equal(before[1], self.packed.f)
-            assert not hopeless(*self.packed[:3], i, j, result[SCORE] * (1 + CLOSE))
-            self.hopeless += bool(hopeless(*self.packed[:3], i, j, 0.0))
-            do_exchange(*self.packed[:3], i, j)
+            assert not exceeds_limit(*self.packed[:3], i, j, result[SCORE] * (1 + CLOSE))
+            self.exceeds_limit += bool(exceeds_limit(*self.packed[:3], i, j, 0.0))
+            do_swap(*self.packed[:3], i, j)
         np.testing.assert_allclose(result, self.packed.result, rtol=CLOSE, atol=1e-12)
         return True
 
@@ -166,7 +166,7 @@ def test_an_exchange_that_cannot_be_quick_is_known_without_costing_it() -> None:
     bench = Bench(roomy(random_instance(3, gpus=6)), 5)
     for _ in range(200):
         bench.move()
-    assert bench.hopeless > 50  # with no time allowed, nearly all are; that none is wrong, `move` checks
+    assert bench.exceeds_limit > 50  # with no time allowed, nearly all are; that none is wrong, `move` checks
 
 
 def test_places_join_groups_only_if_all_their_links_are_alike() -> None:

@@ -1,4 +1,4 @@
-"""What the memetic search begins with: the user's plan, and plans by hand."""
+"""What the memetic search begins with: the user's plan, and plans site by site."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from instances.referee.violations import violations
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.memetic.grids import usable_grids
-from solvers.memetic.incumbents import Finds
-from solvers.memetic.warm_starts import give, price_by_hand
+from solvers.memetic.incumbents import IncumbentLog
+from solvers.memetic.warm_starts import price_placements, warm_starts
 from solvers.placements.best_plans import BestPlans
 from tests.cases import CLOSE, FEASIBLE
 from tests.random_instances import random_instance
@@ -40,28 +40,28 @@ def test_its_start_is_in_the_population() -> None:
     assert start is not None
     problem = problem_of(instance, "time", start=start)
     grids = usable_grids(problem.tables)
-    given = give(problem.tables, grids, start, ())
-    r_index, b, stages = grids[given.niche[0]]
+    starts = warm_starts(problem.tables, grids, start, ())
+    r_index, b, stages = grids[starts.niche[0]]
     assert (problem.tables.replicas[r_index], stages) == (start.replicas, start.stages)
     assert problem.tables.micro_batches[b] == start.micro_batch
-    assert given.layers[0, : start.stages].tolist() == list(start.layers)
+    assert starts.layers[0, : start.stages].tolist() == list(start.layers)
     slots = start.replicas * start.stages
-    assert given.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
+    assert starts.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
 
 
 def test_plans_by_hand_are_there_from_the_beginning() -> None:
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
-    by_hand = value_of(problem, "contiguous")
-    assert value_of(problem, "memetic", Budget(evaluations=5000)) <= by_hand * (1 + CLOSE)
+    site_by_site = value_of(problem, "contiguous")
+    assert value_of(problem, "memetic", Budget(evaluations=5000)) <= site_by_site * (1 + CLOSE)
 
 
 def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
     goal = BestPlans(problem.tables, problem.goal, 1.2)
     budget = Budget(evaluations=200)
-    finds = Finds(problem, Deadline.of(budget), Monitor())
-    price_by_hand(problem, budget, 200, finds, [goal])
-    assert 100 <= finds.deadline.evaluations < 200  # it stops between placements
+    log = IncumbentLog(problem, Deadline.of(budget), Monitor())
+    price_placements(problem, budget, 200, log, [goal])
+    assert 100 <= log.deadline.evaluations < 200  # it stops between placements
 
 
 @pytest.mark.parametrize("evaluations", [20, 50])

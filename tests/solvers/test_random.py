@@ -10,9 +10,8 @@ import pytest
 from instances.generator.family import generate
 from instances.tables import Tables
 from solvers.core.interface import Budget, Status
-from solvers.kernel.cost import kernel_tables
-from solvers.kernel.sampling import draw_groups, draw_split, repair_split
-from solvers.placements.roomy_grids import roomy_grids
+from solvers.kernel.layout import pack
+from solvers.random import roomy_grids
 from tests.cases import FEASIBLE, INFEASIBLE, Case, named
 from tests.random_instances import random_instance
 from tests.solving import outcome_of, problem_of
@@ -29,9 +28,11 @@ def share(counts: Counter[tuple[int, ...]]) -> list[float]:
 
 def test_every_split_is_equally_likely() -> None:
     """5 layers on 3 stages: 4 choose 2 = 6 splits."""
+    from tests.solvers.kernel_calls import draw_split
+
     rng, layers, seen = np.random.default_rng(1), np.zeros(3, dtype=np.int64), Counter[tuple[int, ...]]()
     for _ in range(DRAWS):
-        draw_split(rng, 5, layers)
+        draw_split(rng, 5, 3, layers)
         seen[tuple(layers)] += 1
     assert all(sum(split) == 5 and min(split) >= 1 for split in seen)
     assert share(seen) == pytest.approx([1 / 6] * 6, abs=0.02)
@@ -39,18 +40,21 @@ def test_every_split_is_equally_likely() -> None:
 
 @pytest.mark.parametrize("stages", [1, 7])
 def test_one_stage_and_one_layer_a_stage_have_one_split(stages: int) -> None:
+    from tests.solvers.kernel_calls import draw_split
+
     layers = np.zeros(stages, dtype=np.int64)
-    draw_split(np.random.default_rng(0), 7, layers)
+    draw_split(np.random.default_rng(0), 7, stages, layers)
     assert layers.tolist() == [7 // stages] * stages
 
 
 def test_every_selection_and_order_of_gpus_is_equally_likely() -> None:
     """Two slots of four different GPUs: 12 ways."""
+    from tests.solvers.kernel_calls import draw_groups
+
     rng, gpus, seen = np.random.default_rng(1), np.arange(4), Counter[tuple[int, ...]]()
-    groups = np.zeros((1, 2), dtype=np.int64)
     for _ in range(DRAWS):
-        draw_groups(rng, gpus, groups)
-        seen[tuple(groups[0])] += 1
+        draw_groups(rng, gpus, 2)
+        seen[tuple(gpus[:2])] += 1
     assert share(seen) == pytest.approx([1 / 12] * 12, abs=0.02)
 
 
@@ -65,24 +69,27 @@ def test_a_grid_that_is_left_out_has_no_plan_and_those_with_plans_stay() -> None
 
 
 def test_repair_moves_layers_until_all_fit_or_says_that_they_cannot() -> None:
+    from tests.solvers.kernel_calls import draw_groups, draw_split, repair_split
+
     rng = np.random.default_rng(0)
     repaired = 0
     for seed in range(30):
         problem = problem_of(random_instance(seed), "time")
         tables = problem.tables
-        arrays = kernel_tables(tables, problem.goal)
+        packed = pack(tables, problem.goal)
         for grid in roomy_grids(tables):
             r, b = tables.indices(grid)
-            groups = np.zeros((grid.replicas, grid.stages), dtype=np.int64)
-            draw_groups(rng, np.repeat(np.arange(len(tables.counts)), tables.counts), groups)
+            gpus = np.repeat(np.arange(len(tables.counts)), tables.counts)
+            draw_groups(rng, gpus, grid.replicas * grid.stages)
+            groups = gpus[: grid.replicas * grid.stages].reshape(grid.replicas, grid.stages)
             layers = np.zeros(grid.stages, dtype=np.int64)
-            draw_split(rng, tables.layers, layers)
+            draw_split(rng, tables.layers, grid.stages, layers)
             last = grid.stages - 1
             most = [
                 min(int(tables.fits[r, b, k, int(s == 0), int(s == last)]) for k in groups[:, s])
                 for s in range(grid.stages)
             ]
-            fits = repair_split(rng, arrays, r, b, groups, layers)
+            fits = repair_split(rng, packed, r, b, grid.stages, gpus, layers, packed.whole[0])
             assert fits == (min(most) >= 1 and sum(most) >= tables.layers)
             if fits:
                 repaired += 1
