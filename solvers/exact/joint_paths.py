@@ -58,15 +58,6 @@ class Labels(NamedTuple):
 
 
 @inner
-def empty_labels(stages: int, states: int, layers: int) -> Labels:
-    """Labels to be filled in."""
-    onward = np.full((stages + 1, states, layers + 1), np.inf)
-    for t in range(states):
-        onward[stages, t, 0] = 0.0
-    return Labels(np.empty((stages, states, layers + 1)), onward, np.empty((states, layers + 1)))
-
-
-@inner
 def add_hops(  # noqa: C901 - nested loops; a slice assigned would compile twice as long as all of it
     network: Network, labels: Labels, s: int, skipped: int, found: Floats
 ) -> None:
@@ -98,11 +89,14 @@ def add_hops(  # noqa: C901 - nested loops; a slice assigned would compile twice
 
 
 @inner
-def find_paths(network: Network, labels: Labels) -> float:
+def find_paths(network: Network, labels: Labels) -> float:  # noqa: C901 - nested loops
     """Fill in the labels; the least cost of a whole path, infinite if there is none."""
     allowed, ending, onward = network.allowed, labels.ending, labels.onward
     stages, states, width = allowed.shape
     beyond = ending.shape[2]
+    for t in range(states):
+        for m in range(beyond):
+            onward[stages, t, m] = 0.0 if m == 0 else np.inf
     for s in range(stages - 1, -1, -1):
         after = stages - 1 - s
         if after > 0:
@@ -152,15 +146,21 @@ def read_paths(network: Network, labels: Labels, groups_of: Ints, layers_of: Int
 
 
 @inner
-def forbid_slots(limit: float, network: Network, ahead: Labels, behind: Labels, s: int, can_serve: Flags) -> int:
+def forbid_slots(  # noqa: C901 - nested loops
+    limit: float, network: Network, ahead: Labels, behind: Labels, s: int, can_serve: Flags, least: Floats
+) -> int:
     """Forbid every choice of group and layers in stage s whose cheapest paths cost more; how many went.
 
-    `behind` are the labels of the reversed network: its stage S - 1 - s is stage s.
+    `behind` are the labels of the reversed network: its stage S - 1 - s is stage s. `least` [m, k, layers] is for
+    work in between.
     """
     stages, states, width = network.allowed.shape
     members, groups = network.hops.shape[0], network.hops.shape[1]
     layers = ahead.spare.shape[1] - 1
-    least = np.full((members, groups, width), np.inf)
+    for r in range(members):
+        for k in range(groups):
+            for held in range(width):
+                least[r, k, held] = np.inf
     for t in range(states):
         for held in range(1, width):
             if network.allowed[s, t, held]:
@@ -182,14 +182,20 @@ def forbid_slots(limit: float, network: Network, ahead: Labels, behind: Labels, 
 
 
 @inner
-def forbid_hops(limit: float, network: Network, ahead: Labels, behind: Labels, s: int, r: int) -> int:
-    """Forbid every hop of the block's pipeline r from stage s whose cheapest paths cost more; how many went."""
+def forbid_hops(
+    limit: float, network: Network, ahead: Labels, behind: Labels, s: int, r: int, beyond: Floats, least: Floats
+) -> int:
+    """Forbid every hop of the block's pipeline r from stage s whose cheapest paths cost more; how many went.
+
+    `beyond` [t, m] and `least` [k, j] are for work in between.
+    """
     digits, can_flow, row = network.digits, network.can_flow, network.first + r
     groups, stages = network.hops.shape[1], network.allowed.shape[0]
-    beyond = np.empty((ahead.spare.shape[0], ahead.spare.shape[1]))
     add_hops(network, ahead, s, r, beyond)
     layers = beyond.shape[1] - 1
-    least = np.full((groups, groups), np.inf)
+    for k in range(groups):
+        for j in range(groups):
+            least[k, j] = np.inf
     for t in range(digits.shape[0]):
         k = digits[t, r]
         for j in range(groups):

@@ -9,8 +9,8 @@ import numpy as np
 from instances.tables import Flags, Floats, Ints
 from solvers.core.compiled import compiled, inner
 from solvers.exact.joint_paths import (
+    Labels,
     Network,
-    empty_labels,
     find_paths,
     forbid_hops,
     forbid_slots,
@@ -107,8 +107,11 @@ def tighten(  # noqa: C901 - as said
     [r, s] and layers [s] of the cheapest path met of a single block that uses no group too often (infinite: none).
     """
     _, stages, states, _ = relaxation.allowed.shape
-    pipelines, limit = len(relaxation.steady), relaxation.limit
-    labels = empty_labels(stages, states, relaxation.layers)
+    pipelines, limit, digits = len(relaxation.steady), relaxation.limit, relaxation.digits
+    size = (stages, states, relaxation.layers + 1)
+    labels = Labels(np.empty(size), np.empty((stages + 1, size[1], size[2])), np.empty((size[1], size[2])))
+    cost, groups = np.empty(relaxation.joint.shape), len(relaxation.counts)
+    hops = np.empty((relaxation.digits.shape[1], groups, groups))
     least, best_least = np.zeros(len(relaxation.allowed)), np.zeros(len(relaxation.allowed))
     groups_of, met_groups = np.zeros((pipelines, stages), np.int64), np.zeros((pipelines, stages), np.int64)
     layers_of, met_layers = np.zeros(stages, np.int64), np.zeros(stages, np.int64)
@@ -123,7 +126,9 @@ def tighten(  # noqa: C901 - as said
                 for s in range(stages):
                     groups_of[first, s] = groups_of[first - 1, s]
             else:
-                network = network_of(relaxation, now, b)
+                set_costs(relaxation, now, first, cost, hops)
+                allowed, can_flow = relaxation.allowed[b], relaxation.can_flow
+                network = Network(first, allowed, relaxation.last, cost, hops, can_flow, digits, relaxation.powers)
                 least[b] = find_paths(network, labels)
                 if least[b] == np.inf:
                     return np.inf, least, met, met_groups, met_layers
@@ -141,9 +146,9 @@ def tighten(  # noqa: C901 - as said
         fits = count_excess(relaxation.counts, groups_of, excess)
         spread = 0.0
         if len(least) == 1:
-            spread, cost = path_cost(relaxation, now, least[0], groups_of, layers_of, seconds)
-            if fits and cost < met:
-                met = cost
+            spread, met_cost = path_cost(relaxation, now, least[0], groups_of, layers_of, seconds)
+            if fits and met_cost < met:
+                met = met_cost
                 for s in range(stages):
                     met_layers[s] = layers_of[s]
                     for r in range(pipelines):
@@ -161,29 +166,37 @@ def forbid(relaxation: Relaxation, reverse: Relaxation, multipliers: Multipliers
     `reverse` is the relaxation from the last stage to the first.
     """
     _, stages, states, _ = relaxation.allowed.shape
-    network, back = network_of(relaxation, multipliers, b), network_of(reverse, multipliers, b)
-    ahead = empty_labels(stages, states, relaxation.layers)
-    behind = empty_labels(stages, states, relaxation.layers)
+    size, groups = (stages, states, relaxation.layers + 1), len(relaxation.counts)
+    members, width = relaxation.digits.shape[1], relaxation.seconds.shape[2]
+    beyond = np.empty((states, relaxation.layers + 1))
+    on_slots, on_hops = np.empty((members, groups, width)), np.empty((groups, groups))
+    ahead = Labels(np.empty(size), np.empty((stages + 1, size[1], size[2])), beyond.copy())
+    behind = Labels(np.empty(size), np.empty((stages + 1, size[1], size[2])), beyond.copy())
+    cost, there = np.empty((2, states, width)), np.empty((members, groups, groups))
+    back = there.copy()
+    first, digits, powers = b * members, relaxation.digits, relaxation.powers
+    set_costs(relaxation, multipliers, first, cost, there)
+    set_costs(reverse, multipliers, first, cost, back)
+    network = Network(first, relaxation.allowed[b], relaxation.last, cost, there, relaxation.can_flow, digits, powers)
+    reverse_network = Network(first, reverse.allowed[b], reverse.last, cost, back, reverse.can_flow, digits, powers)
     find_paths(network, ahead)
-    find_paths(back, behind)
+    find_paths(reverse_network, behind)
     dropped = 0
     for s in range(stages):
-        dropped += forbid_slots(limit, network, ahead, behind, s, relaxation.can_serve)
+        dropped += forbid_slots(limit, network, ahead, behind, s, relaxation.can_serve, on_slots)
         if s < stages - 1:
             for r in range(relaxation.digits.shape[1]):
-                dropped += forbid_hops(limit, network, ahead, behind, s, r)
+                dropped += forbid_hops(limit, network, ahead, behind, s, r, beyond, on_hops)
     return dropped
 
 
 @inner
-def network_of(relaxation: Relaxation, now: Multipliers, b: int) -> Network:
-    """The choices of block b and their costs at these multipliers."""
+def set_costs(relaxation: Relaxation, now: Multipliers, first: int, cost: Floats, hops: Floats) -> None:
+    """Write the costs of the block that begins with pipeline `first` at these multipliers to `cost` and `hops`."""
     digits, seconds, rest, joint = relaxation.digits, relaxation.seconds, relaxation.rest, relaxation.joint
     weights, gpus = now.weights, now.gpus
     states, members = digits.shape
     groups, width = seconds.shape[1], seconds.shape[2]
-    first = b * members
-    cost, hops = np.empty((2, states, width)), np.empty((members, groups, groups))
     for last in range(2):
         for t in range(states):
             for held in range(width):
@@ -196,9 +209,6 @@ def network_of(relaxation: Relaxation, now: Multipliers, b: int) -> Network:
         for k in range(groups):
             for j in range(groups):
                 hops[r, k, j] = weights[first + r] * relaxation.hop_seconds[k, j] + relaxation.rest_hop[k, j]
-    return Network(
-        first, relaxation.allowed[b], relaxation.last, cost, hops, relaxation.can_flow, digits, relaxation.powers
-    )
 
 
 @inner
