@@ -16,7 +16,7 @@ from solvers.memetic.annealing import anneal
 from solvers.memetic.archive import Archive, offer
 from solvers.memetic.construction import append_unused, uniform_plan
 from solvers.memetic.copying import copy
-from solvers.memetic.local_search import descend
+from solvers.memetic.local_search import local_search
 from solvers.memetic.parameters import Settings
 from solvers.memetic.population import Pool, admit, best_member
 from solvers.memetic.randomness import Words
@@ -43,7 +43,7 @@ class Search(NamedTuple):
 def advance(search, limit, left):  # type: ignore[no-untyped-def]
     """Search on until `limit` more plans were costed, or slightly more, never many more than `left`.
 
-    What happens depends on `left` only in the last walk, and not at all on `limit`. Returns the plans costed.
+    What happens depends on `left` only in the last local search, and not at all on `limit`. Returns the plans costed.
     """
     costed = 0
     control, settings = search.control, search.settings
@@ -110,7 +110,7 @@ def settle(search, g):  # type: ignore[no-untyped-def]
 
 @inner
 def finish(search, limit):  # type: ignore[no-untyped-def]
-    """Walk to a local optimum and take the plan into the population; returns the plans costed."""
+    """Improve the current plan by local search and take the plan into the population; returns the plans costed."""
     costed = 0
     search.p.goal[PENALTY] = 300.0
     q = search.p.q
@@ -119,7 +119,7 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
-        costed = descend(search.p, search.rng, search.archive, min(limit, most))
+        costed = local_search(search.p, search.rng, search.archive, min(limit, most))
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)
