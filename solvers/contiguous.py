@@ -12,8 +12,8 @@ The rule, for a reader with a pencil:
 4. Give each stage layers by the speed of its slowest holder, one by one to the least busy, the head counted,
    within memory; try every micro-batch size, and both ends of the pipelines as the first.
 
-Before all that, the GPUs in listed order, with layers shared equally and by speed (placements/site_by_site.py). The best
-plan by the goal is kept.
+Before all that, the GPUs in listed order, with layers shared equally and by speed (placements/site_by_site.py). The
+best plan by the goal is kept.
 """
 
 from __future__ import annotations

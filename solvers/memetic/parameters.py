@@ -63,7 +63,8 @@ class Improvement:
     Attributes
     ----------
     anneal
-        Share of plans that are annealed; the others go to local search at once, a fraction of the work. Some problems want 0.2, some 1.
+        Share of plans that are annealed; the others go to local search at once, a fraction of the work. Some
+        problems want 0.2, some 1.
     descent
         Whether there is a local search.
     focus
@@ -79,8 +80,8 @@ class Improvement:
         First and last temperature as shares of the score; the first is multiplied by a random factor from 1/4 to 4;
         0.006 to 0.012 were no different, the last is untuned.
     guide
-        Most of the weight of the guide (`kernel/surrogate.py`) beside the maxima of T_r and D_s: tells plans of equal time apart; 0 was
-        worse, 0.1 to 0.4 equal.
+        Most of the weight of the guide (`kernel/surrogate.py`) beside the maxima of T_r and D_s: tells plans of equal
+        time apart; 0 was worse, 0.1 to 0.4 equal.
     """
 
     anneal: float = 0.35

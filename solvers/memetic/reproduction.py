@@ -39,7 +39,7 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
     brought = u < settings.transplant
     if brought:
         g = choose_neighbour(search, origin)
-    r_index, b, stages = pool.grids[g]
+    r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
     replicas = p.replicas[r_index]
     slots = replicas * stages
     total = p.gradient.shape[1] - 1

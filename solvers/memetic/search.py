@@ -84,7 +84,7 @@ def start_next(search):  # type: ignore[no-untyped-def]
         control[CURSOR] = 0
         return 0
     g = i if uniform else starts.niche[i]
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     if uniform:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
@@ -100,7 +100,7 @@ def start_next(search):  # type: ignore[no-untyped-def]
 def settle(search, g):  # type: ignore[no-untyped-def]
     """Offer the current plan to archive and population."""
     p = search.p
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     time, energy = p.result[TIME], p.result[ENERGY]
     hard = max(0.0, p.result[EXCESS] - cap_excess(p.f, time, energy))
     if p.result[EXCESS] == 0.0:
@@ -115,7 +115,7 @@ def finish(search, limit):  # type: ignore[no-untyped-def]
     search.p.goal[PENALTY] = 300.0
     q = search.p.q
     g = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
