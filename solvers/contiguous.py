@@ -1,10 +1,10 @@
-"""What one does by hand: site by site, layers by speed. Atlas and Sailor compare with plans of this kind.
+"""Site by site, layers by speed: what an engineer would plan. Atlas and Sailor compare with plans of this kind.
 
 The rule, for a reader with a pencil:
 
-1. Choose the GPU types: all, all but the slowest, and so on to the fastest alone (by_hand/sites.py).
+1. Choose the GPU types: all, all but the slowest, and so on to the fastest alone (placements/sites.py).
 2. Walk the sites (the regions) along a short path: begin at one of the four largest, always go on to the nearest.
-3. Lay the pipelines out along the path (by_hand/layouts.py):
+3. Lay the pipelines out along the path (placements/layouts.py):
    a. stage by stage, the R holders of a stage inside a site, R GPUs of a site for each stage;
    b. pipeline by pipeline, whole pipelines inside a site;
    c. R GPUs in a row for each stage, wherever the borders lie, for sites of fewer than R GPUs.
@@ -12,8 +12,8 @@ The rule, for a reader with a pencil:
 4. Give each stage layers by the speed of its slowest holder, one by one to the least busy, the head counted,
    within memory; try every micro-batch size, and both ends of the pipelines as the first.
 
-Before all that, the GPUs in listed order, with layers shared equally and by speed (by_hand/placements.py). The best
-plan by the goal is kept.
+Before all that, the GPUs in listed order, with layers shared equally and by speed (placements/site_by_site.py). The
+best plan by the goal is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Contiguous(Solver):
     """Tries every placement of the rule in the module's docstring once; no randomness. Values plans by the goal."""
 
     name: ClassVar[str] = "contiguous"
-    summary: ClassVar[str] = "by hand: stages or pipelines inside sites along a short path, layers by speed"
+    summary: ClassVar[str] = "site by site: stages or pipelines inside sites along a short path, layers by speed"
 
     def warm_up(self) -> None:
         """Compile the pricing of placements, or load what was compiled."""

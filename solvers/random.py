@@ -6,7 +6,7 @@ The distribution of a draw:
 2. R*S different GPUs in its slots, every selection and every order equally likely, so that most plans of a
    small grid leave out most GPUs;
 3. a split of the layers with at least one each, all splits equally likely; layers that do not fit their stage
-   go one by one to stages with room, each as likely as any.
+   go one by one to stages with memory left, each as likely as any.
 
 A draw that still breaks memory, a power cap or a cap of the goal is thrown away, and counts as an evaluation.
 """
@@ -123,15 +123,15 @@ def roomy_grids(tables: Tables) -> list[Grid]:
     """The legal grids but for those on which no plan fits, whatever its placement.
 
     A stage holds what the smallest of its R GPUs can, so the most that S stages can hold is found by giving
-    the first R GPUs with most room to one stage, the next to another. As if no stage held embeddings or
+    the first R GPUs with most memory to one stage, the next to another. As if no stage held embeddings or
     head, so a grid that stays may still have no plan.
     """
     found = []
     for grid in tables.grids():
         r, b = tables.indices(grid)
         whole = int(grid.stages == 1)  # one stage is first and last
-        room = -np.sort(-np.repeat(tables.fits[r, b, :, whole, whole], tables.counts))
-        worst = room[grid.replicas - 1 :: grid.replicas][: grid.stages]
+        most = -np.sort(-np.repeat(tables.fits[r, b, :, whole, whole], tables.counts))
+        worst = most[grid.replicas - 1 :: grid.replicas][: grid.stages]
         if worst[-1] >= 1 and worst.sum() >= tables.layers:
             found.append(grid)
     return found

@@ -31,11 +31,11 @@ SOLVER = "memetic"
 FULL = "full"
 VARIANTS = {
     FULL: "nothing",
-    "by_hand=false": "plans as by hand in the population from the start",
+    "site_by_site=false": "plans made site by site in the population from the start",
     "construct=false": "constructions; new plans are random",
     "tries=1": "the choice among constructions",
     "greed=1": "the sharper choice among grids",
-    "boredom=0": "leaving grids that do not improve",
+    "stagnation=0": "the stagnation penalty of grids",
     "transplant=0": "plans brought over from neighbouring grids",
     "crossover=0": "children of two plans",
     "fresh=0": "new plans, four of five constructed",

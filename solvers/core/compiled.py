@@ -3,6 +3,9 @@
 Import this module only from modules that are themselves imported late: importing numba takes a second.
 """
 
+# What is ours here is typed; numba is not.
+# mypy: disable-error-code="no-untyped-call"
+
 import functools
 import hashlib
 import tempfile
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass

@@ -24,10 +24,10 @@ TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
 """Entries of f and of every result: T, E, violation, the goal's value, the value that the search compares."""
 IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
 """Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
-sums of T_r and of D_s fourth_power by the guide, layers that do not fit, relative excess of the power caps."""
+sums of the fourth powers of T_r and of D_s, layers that do not fit, relative excess of the power caps."""
 GOAL = 16
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
-"""Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to walk along a front."""
+"""Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to move along a front."""
 Q_HEAD, F_HEAD = 16, 24
 LEFT, ORDER, SOURCE, QUEUE, CHOSEN, LIMITS, MOST, TRIAL, ZEROS, GRID = range(10)
 """Rows of `Packed.whole`: GPUs left of each group; an order of slots, rows or groups; parent's column of each stage;
@@ -98,7 +98,7 @@ class Packed(NamedTuple):
 
 
 def pack(tables: Tables, goal: Goal) -> Packed:
-    """The memory of one problem. Seconds must be linear in the layers, as SPEC 1.3 has them."""
+    """The memory of one problem. Seconds must be linear in the layers, as docs/model.md has them (Iteration time)."""
     blocks = tables.layers
     per_block = np.stack([tables.forward[:, :, 0, 1], tables.backward[:, :, 0, 1]], axis=-1)
     whole = np.stack([tables.forward[:, :, 1, blocks], tables.backward[:, :, 1, blocks]], axis=-1)

@@ -1,4 +1,4 @@
-"""Evaluation of a plan that differs a lot from the one in work, on the same grid; parts alike are not costed again."""
+"""Evaluation of a plan that differs a lot from the current one, on the same grid; parts alike are not costed again."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from solvers.kernel.value import plan_value
 
 @inner
 def draw_groups(rng, gpus, slots):  # type: ignore[no-untyped-def]
-    """Shuffle `gpus` in place so that its first `slots` are different GPUs, every selection and order equally likely."""
+    """Shuffle `gpus` so that its first `slots` are any different GPUs, each selection and order equally likely."""
     for slot in range(slots):
         other = slot + int(rng.random() * (len(gpus) - slot))
         gpus[slot], gpus[other] = gpus[other], gpus[slot]

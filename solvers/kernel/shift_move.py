@@ -42,7 +42,7 @@ def over_change(o, q, s, before, after):  # type: ignore[no-untyped-def]
 
 @inlined
 def shifted_pipelines(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
-    """Largest and fourth_power sum of T_r, and energy above idle per micro-batch, after `size` layers went from a to z."""
+    """Largest T_r, sum of their fourth powers, and energy above idle per micro-batch, after the move."""
     stages = q[STAGES]
     speed = o.speed + 4 * o.groups * q[B_INDEX]
     rounds = float(q[COUNT] - 1)

@@ -69,7 +69,7 @@ def score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, ne
     slowest, exchange
         max T_r and max D_s.
     pipelines, exchanges
-        Sums of T_r and of D_s, fourth_power: the guide that tells plans of equal T apart.
+        Sums of the fourth powers of T_r and of D_s: the guide that tells plans of equal T apart.
     idle, above, neighbours, holders
         As the entries of f.
     excess

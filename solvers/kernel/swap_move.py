@@ -1,4 +1,4 @@
-"""Exchange of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
+"""Swap of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
 
 `try_swap` fills `result` and leaves the current plan as it was; `do_swap` makes the move.
 """
@@ -110,20 +110,20 @@ def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
 
 @inner
 def exceeds_limit(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
-    """Whether an exchange has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
+    """Whether a swap has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
     if f[GOAL + TIME_WEIGHT] == 0.0:
         return False
     slots, stages = q[SLOTS], q[STAGES]
-    room = limit / f[GOAL + TIME_WEIGHT]
-    room -= largest_but(q, f, o.stage, TOP + 3, i % stages, j % stages if j < slots else -1)
-    if least_time(o, q, f, i, q[o.group + j], j) > room:
+    allowed = limit / f[GOAL + TIME_WEIGHT]
+    allowed -= largest_but(q, f, o.stage, TOP + 3, i % stages, j % stages if j < slots else -1)
+    if least_time(o, q, f, i, q[o.group + j], j) > allowed:
         return True
-    return j < slots and least_time(o, q, f, j, q[o.group + i], i) > room
+    return j < slots and least_time(o, q, f, j, q[o.group + i], i) > allowed
 
 
 @inner
 def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
-    """Evaluate the exchange of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
+    """Evaluate the swap of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
     stages, slots, replicas = q[STAGES], q[SLOTS], q[REPLICAS]
     b, count = q[B_INDEX], q[COUNT]
     k, g = q[o.group + i], q[o.group + j]
@@ -224,7 +224,7 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
 
 @inner
 def do_swap(o, q, f, i, j):  # type: ignore[no-untyped-def]
-    """Exchange positions i and j of `group`; i is a used slot."""
+    """Swap positions i and j of `group`; i is a used slot."""
     k, g = q[o.group + i], q[o.group + j]
     stages = q[STAGES]
     place_gpu(o, q, f, i, g)

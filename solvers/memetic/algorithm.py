@@ -18,7 +18,7 @@ from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 from solvers.memetic.grids import bounds_of, usable_grids
 from solvers.memetic.incumbents import IncumbentLog
-from solvers.memetic.parameters import Breeding, Improving, Settings, Starting, check_options
+from solvers.memetic.parameters import Construction, Improvement, Reproduction, Settings, check_options
 from solvers.placements.best_plans import BestPlans
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ BOUND_SECONDS = 0.015
 
 @register
 @dataclass(frozen=True)
-class Memetic(Starting, Breeding, Improving, Solver):
+class Memetic(Construction, Reproduction, Improvement, Solver):
     """Searches until the budget ends; its other options are in `parameters`.
 
     Attributes

@@ -27,7 +27,7 @@ class Archive(NamedTuple):
 
 
 def new_archive(tables: Tables, front: bool, capacity: int) -> Archive:
-    """An empty archive with room for one plan, or for `capacity` plans of a front."""
+    """An empty archive that holds one plan, or `capacity` plans of a front."""
     rows = capacity if front else 1
     return Archive(
         held=np.array([0, 0, int(front)], dtype=np.int64),

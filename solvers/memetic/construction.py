@@ -1,4 +1,4 @@
-"""Starting plans: uniform ones as the usual launch makes them, and chains of near, fast, frugal GPUs."""
+"""Construction plans: uniform ones as the usual launch makes them, and chains of near, fast, frugal GPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_gpus(p, group):  # type: ignore[no-untyped-def]
 
 @inner
 def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-def]
-    """The plan of SPEC 4.1: equal layers, stage s of pipeline r on GPU number s*R + r."""
+    """The uniform plan (docs/model.md, Baselines): equal layers, stage s of pipeline r on GPU number s*R + r."""
     replicas = p.replicas[r_index]
     total = p.gradient.shape[1] - 1
     k = used = 0

@@ -9,12 +9,12 @@ from solvers.kernel.layout import ORDER, SOURCE
 from solvers.memetic.construction import append_unused
 from solvers.memetic.randomness import below, shuffle, uniform
 
-HOLE = -1
+EMPTY = -1
 
 
 @inner
 def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
-    """Fill source[:ours] with the parent's column for each of the child's stages, in order; HOLE for a new one."""
+    """Fill source[:ours] with the parent's column for each of the child's stages, in order; EMPTY for a new one."""
     few, many = min(theirs, ours), max(theirs, ours)
     kept = 0
     for i in range(many):
@@ -26,7 +26,7 @@ def match_columns(rng, theirs, ours, source):  # type: ignore[no-untyped-def]
                 source[kept] = i
             kept += 1
         elif theirs <= ours:
-            source[i] = HOLE
+            source[i] = EMPTY
 
 
 @inner
@@ -45,10 +45,10 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
     order = p.whole[ORDER]
     draw_order(rng, order, rows)
     for r in range(first, last):
-        row = order[r - first] if r - first < rows else HOLE
+        row = order[r - first] if r - first < rows else EMPTY
         for s in range(stages):
-            group[r * stages + s] = HOLE
-            if row != HOLE and source[s] != HOLE:
+            group[r * stages + s] = EMPTY
+            if row != EMPTY and source[s] != EMPTY:
                 k = parent[row * theirs + source[s]]
                 if left[k] > 0:
                     group[r * stages + s] = k
@@ -61,7 +61,7 @@ def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chanc
     source = p.whole[SOURCE]
     match_columns(rng, theirs, stages, source)
     for s in range(stages):
-        if source[s] == HOLE or group[s] != HOLE or uniform(rng) >= chance:
+        if source[s] == EMPTY or group[s] != EMPTY or uniform(rng) >= chance:
             continue
         for r in range(min(rows, replicas)):
             k = parent[r * theirs + source[s]]
@@ -71,7 +71,7 @@ def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chanc
 
 
 @inner
-def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
+def repair_slots(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
     """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
     replicas = p.replicas[r_index]
     slots = replicas * stages
@@ -84,24 +84,24 @@ def fill_holes(p, rng, r_index, b, stages, group, left):  # type: ignore[no-unty
     own = 4.0 ** (2.0 * uniform(rng) - 1.0)
     for i in range(slots):
         slot = order[i]
-        if group[slot] != HOLE:
+        if group[slot] != EMPTY:
             continue
         s = slot % stages
         best = np.inf
-        chosen = HOLE
+        chosen = EMPTY
         peer = below(rng, replicas) * stages + s
         for k in range(p.o.groups):
             if left[k] == 0:
                 continue
             c = p.place[k]
             cost = own * work * (p.speed[b, k, 0] + p.speed[b, k, 1])
-            if s > 0 and group[slot - 1] != HOLE:
+            if s > 0 and group[slot - 1] != EMPTY:
                 d = p.place[group[slot - 1]]
                 cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
-            if s < stages - 1 and group[slot + 1] != HOLE:
+            if s < stages - 1 and group[slot + 1] != EMPTY:
                 d = p.place[group[slot + 1]]
                 cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
-            if peer != slot and group[peer] != HOLE:
+            if peer != slot and group[peer] != EMPTY:
                 d = p.place[group[peer]]
                 cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
             cost *= 1.0 + 0.2 * uniform(rng)
@@ -127,31 +127,31 @@ def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[
 
 
 @inner
-def ruin(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
+def destroy(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
     """Empty a few slots, a stage or a pipeline or two; their GPUs may come back elsewhere."""
     slots = replicas * stages
     u = uniform(rng)
     if u < 0.4:
         for _ in range(1 + below(rng, max(1, slots // 6))):
-            empty(group, below(rng, slots), left)
+            empty_slot(group, below(rng, slots), left)
     elif u < 0.75:
         for _ in range(1 + below(rng, 2)):
             s = below(rng, stages)
             for r in range(replicas):
-                empty(group, r * stages + s, left)
+                empty_slot(group, r * stages + s, left)
     else:
         for _ in range(1 + below(rng, 2)):
             r = below(rng, replicas)
             for s in range(stages):
-                empty(group, r * stages + s, left)
+                empty_slot(group, r * stages + s, left)
 
 
 @inner
-def empty(group, slot, left):  # type: ignore[no-untyped-def]
-    """Hand a slot's GPU back."""
-    if group[slot] != HOLE:
+def empty_slot(group, slot, left):  # type: ignore[no-untyped-def]
+    """Take the GPU out of a slot."""
+    if group[slot] != EMPTY:
         left[group[slot]] += 1
-        group[slot] = HOLE
+        group[slot] = EMPTY
 
 
 @inner

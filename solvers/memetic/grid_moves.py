@@ -1,6 +1,6 @@
 """Structural moves to a neighbouring grid: a stage more, a stage less, another micro-batch.
 
-Each writes a plan for the new grid over the current plan; the caller loads and judges it.
+Each writes a plan for the new grid over the current plan; the caller loads and scores it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A walk to a local optimum of both elementary moves, looking only where the goal can improve."""
+"""Local search by both elementary moves, looking only where the goal can improve."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from solvers.memetic.randomness import below
 
 
 @inner
-def descend(p, rng, archive, limit):  # type: ignore[no-untyped-def]
+def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
     result = p.real[NEIGHBOUR]
     o, q, f = p.o, p.q, p.f
     layers, group = p.layers, p.group
     stages, slots = q[STAGES], q[SLOTS]
     gpus = len(group)
+    one = 1  # numba would compile the moves again for a literal
     costed = 0
     focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
     improved = True
@@ -40,10 +41,10 @@ def descend(p, rng, archive, limit):  # type: ignore[no-untyped-def]
             for z in range(stages):
                 if a == z or layers[a] < 2 or costed >= limit:
                     continue
-                try_shift(o, q, f, a, z, 1, result)
+                try_shift(o, q, f, a, z, one, result)
                 costed += 1
                 if better(result, f) or keep(f, archive, result):
-                    do_shift(o, q, f, a, z, 1)
+                    do_shift(o, q, f, a, z, one)
                     improved = True
                     note(p, archive)
         start = below(rng, slots)

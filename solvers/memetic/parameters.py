@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
-class Starting:
+class Construction:
     """Constructed plans.
 
     Attributes
     ----------
     site_by_site
-        Whether the best plan site by site of each grid is in the population from the beginning.
+        Whether the best plan of each grid that is made site by site is in the population from the beginning.
     construct
         Whether plans are constructed; without it new ones are random.
     tries
-        Constructions, half of them chains and half as site by site, of which the best is improved; one new plan in five is
-        random instead. A try costs about ten evaluations, an annealing a thousand. Untuned.
+        Constructions, half of them chains and half made site by site, of which the best is improved; one new plan in
+        five is random instead. A try costs about ten evaluations, an annealing a thousand. Untuned.
     """
 
     site_by_site: bool = True
@@ -28,7 +28,7 @@ class Starting:
 
 
 @dataclass(frozen=True)
-class Breeding:
+class Reproduction:
     """Where children come from; the rest, 0.25, are elites, most of them partly emptied and refilled.
 
     Attributes
@@ -57,15 +57,16 @@ class Breeding:
 
 
 @dataclass(frozen=True)
-class Improving:
-    """Annealing, then a walk to a local optimum.
+class Improvement:
+    """Annealing, then local search.
 
     Attributes
     ----------
     anneal
-        Share of plans that are annealed; the others only walk, which costs a fraction. Some problems want 0.2, some 1.
+        Share of plans that are annealed; the others go to local search at once, a fraction of the work. Some
+        problems want 0.2, some 1.
     descent
-        Whether there is a walk.
+        Whether there is a local search.
     focus
         Share of exchanges that start at the slowest pipeline or exchange; 0.4 was no different.
     structural
@@ -79,8 +80,8 @@ class Improving:
         First and last temperature as shares of the score; the first is multiplied by a random factor from 1/4 to 4;
         0.006 to 0.012 were no different, the last is untuned.
     guide
-        Most of the weight of `kernel.guide` beside the maxima of T_r and D_s: tells plans of equal time apart; 0 was
-        worse, 0.1 to 0.4 equal.
+        Most of the weight of the guide (`kernel/surrogate.py`) beside the maxima of T_r and D_s: tells plans of equal
+        time apart; 0 was worse, 0.1 to 0.4 equal.
     """
 
     anneal: float = 0.35

@@ -10,13 +10,13 @@ from solvers.kernel.state import load
 from solvers.memetic.annealing import restore_plan, save_plan
 from solvers.memetic.construction import chain_placement, random_placement, reset_left
 from solvers.memetic.crossover import (
-    HOLE,
+    EMPTY,
     cross_columns,
-    fill_holes,
+    destroy,
     inherit_columns,
     inherit_layers,
     inherit_rows,
-    ruin,
+    repair_slots,
 )
 from solvers.memetic.grid_selection import choose_neighbour, choose_niche
 from solvers.memetic.layer_split import fit_layers, plan_score
@@ -39,11 +39,12 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
     brought = u < settings.transplant
     if brought:
         g = choose_neighbour(search, origin)
-    r_index, b, stages = pool.grids[g]
+    r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
     replicas = p.replicas[r_index]
     slots = replicas * stages
     total = p.gradient.shape[1] - 1
     costed = 1
+    none = 0  # numba would compile `inherit_rows` again for a literal
     crossed = settings.transplant + settings.crossover
     renewed = crossed + settings.fresh
     fit = settings.layer_fit
@@ -58,7 +59,7 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
             own, _ = best_member(p, pool, origin)
         if brought:
             rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
-            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, 0, replicas, left)
+            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, none, replicas, left)
             inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
             fit = fit and (theirs != stages or uniform(rng) < 0.5)
         elif u < crossed:
@@ -67,7 +68,7 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
             rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
             if replicas > 1 and uniform(rng) < 0.5:
                 for slot in range(slots):
-                    p.group[slot] = HOLE
+                    p.group[slot] = EMPTY
                 inherit_columns(p, rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
                 inherit_columns(p, rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
             elif replicas > 1:
@@ -79,13 +80,13 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = fit and uniform(rng) < 0.5
         else:
-            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, replicas, left)
+            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, none, replicas, left)
             inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
             fit = False
             if uniform(rng) < 0.75:
-                ruin(rng, p.group, replicas, stages, left)
+                destroy(rng, p.group, replicas, stages, left)
                 fit = settings.layer_fit and uniform(rng) < 0.5
-        fill_holes(p, rng, r_index, b, stages, p.group, left)
+        repair_slots(p, rng, r_index, b, stages, p.group, left)
     if fit:
         costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)

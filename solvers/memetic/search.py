@@ -16,7 +16,7 @@ from solvers.memetic.annealing import anneal
 from solvers.memetic.archive import Archive, offer
 from solvers.memetic.construction import append_unused, uniform_plan
 from solvers.memetic.copying import copy
-from solvers.memetic.local_search import descend
+from solvers.memetic.local_search import local_search
 from solvers.memetic.parameters import Settings
 from solvers.memetic.population import Pool, admit, best_member
 from solvers.memetic.randomness import Words
@@ -43,7 +43,7 @@ class Search(NamedTuple):
 def advance(search, limit, left):  # type: ignore[no-untyped-def]
     """Search on until `limit` more plans were costed, or slightly more, never many more than `left`.
 
-    What happens depends on `left` only in the last walk, and not at all on `limit`. Returns the plans costed.
+    What happens depends on `left` only in the last local search, and not at all on `limit`. Returns the plans costed.
     """
     costed = 0
     control, settings = search.control, search.settings
@@ -84,7 +84,7 @@ def start_next(search):  # type: ignore[no-untyped-def]
         control[CURSOR] = 0
         return 0
     g = i if uniform else starts.niche[i]
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     if uniform:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
@@ -100,7 +100,7 @@ def start_next(search):  # type: ignore[no-untyped-def]
 def settle(search, g):  # type: ignore[no-untyped-def]
     """Offer the current plan to archive and population."""
     p = search.p
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     time, energy = p.result[TIME], p.result[ENERGY]
     hard = max(0.0, p.result[EXCESS] - cap_excess(p.f, time, energy))
     if p.result[EXCESS] == 0.0:
@@ -110,16 +110,16 @@ def settle(search, g):  # type: ignore[no-untyped-def]
 
 @inner
 def finish(search, limit):  # type: ignore[no-untyped-def]
-    """Walk to a local optimum and take the plan into the population; returns the plans costed."""
+    """Improve the current plan by local search and take the plan into the population; returns the plans costed."""
     costed = 0
     search.p.goal[PENALTY] = 300.0
     q = search.p.q
     g = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
-    r_index, b, stages = search.pool.grids[g]
+    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
-        costed = descend(search.p, search.rng, search.archive, min(limit, most))
+        costed = local_search(search.p, search.rng, search.archive, min(limit, most))
     _, before = best_member(search.p, search.pool, g)
     settle(search, g)
     _, after = best_member(search.p, search.pool, g)

@@ -1,6 +1,6 @@
 """Structural moves inside a grid: whole columns, segments and tails of pipelines change place.
 
-Each writes a neighbour of the current plan over its split and placement; the caller loads and judges it.
+Each writes a neighbour of the current plan over its split and placement; the caller loads and scores it.
 """
 
 from __future__ import annotations

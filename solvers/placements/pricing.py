@@ -64,6 +64,7 @@ def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[n
     """What a plan costs without the energy of its links, less rounding: its value is no lower."""
     replicas = p.replicas[r_index]
     count = p.o.batch // (replicas * p.sizes[b])
+    first = 0  # numba would compile `pipeline_cost` again for a literal
     slowest = busy = idle = 0.0
     seconds = above = waiting = 0.0
     for r in range(replicas):
@@ -72,7 +73,7 @@ def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[n
         for slot in range(start, start + stages):
             alike = alike and group[slot] == group[slot - stages]
         if not alike:
-            seconds, above, _ = pipeline_cost(p.o, p.q, p.f, b, count, layers, 0, group, start, stages)
+            seconds, above, _ = pipeline_cost(p.o, p.q, p.f, b, count, layers, first, group, start, stages)
             waiting = 0.0
             for slot in range(start, start + stages):
                 waiting += p.rates[group[slot], 1]

@@ -1,7 +1,7 @@
-"""Every placement that planning by hand comes to, each once: the usual launch first, then site by site.
+"""Every placement of the site-by-site rule, each once: the usual launch first.
 
-The GPUs in listed order come before all else, with layers shared equally as the usual launch does (SPEC 4.1) and
-by speed: nobody who plans by hand gives up a launch that works for a worse one.
+The GPUs in listed order come before all else, with layers shared equally as the usual launch does (docs/model.md,
+Baselines) and by speed: nobody gives up a launch that works for a worse plan.
 """
 
 from __future__ import annotations

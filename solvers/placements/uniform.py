@@ -1,4 +1,4 @@
-"""Uniform plans (SPEC 4.1): equal layers, ranks in listed order; the baseline and the reference for caps.
+"""Uniform plans (docs/model.md, Baselines): equal layers, ranks in listed order; the reference for caps.
 
 Source: the rank layout of Megatron-LM with tensor parallelism 1 (Narayanan et al. 2021): neighbouring
 ranks hold the same stage.

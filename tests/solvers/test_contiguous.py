@@ -94,19 +94,19 @@ def test_a_path_goes_on_to_the_nearest_site() -> None:
 @pytest.mark.parametrize(("name", "instance"), demo_instances().items())
 def test_it_is_never_worse_than_megatron_on_the_demo_suite(name: str, instance: Instance, objective: str) -> None:
     problem = problem_of(instance, objective)
-    by_hand, uniform = (problem.value(outcome_of(solver, problem).plan) for solver in ("contiguous", "megatron"))  # type: ignore[arg-type]
-    assert by_hand is not None
+    found, uniform = (problem.value(outcome_of(solver, problem).plan) for solver in ("contiguous", "megatron"))  # type: ignore[arg-type]
+    assert found is not None
     assert uniform is not None
-    assert by_hand <= uniform * (1 + CLOSE)
+    assert found <= uniform * (1 + CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_has_a_plan_wherever_megatron_has_one_and_a_better_value(seed: int) -> None:
     problem = problem_of(random_instance(seed), "time")
-    uniform, by_hand = outcome_of("megatron", problem).plan, outcome_of("contiguous", problem).plan
+    uniform, found = outcome_of("megatron", problem).plan, outcome_of("contiguous", problem).plan
     if uniform is not None:
-        assert by_hand is not None
-        assert problem.value(by_hand) <= problem.value(uniform) * (1 + CLOSE)  # type: ignore[operator]
+        assert found is not None
+        assert problem.value(found) <= problem.value(uniform) * (1 + CLOSE)  # type: ignore[operator]
 
 
 def test_single_gpus_all_over_the_world_make_a_plan() -> None:

@@ -49,13 +49,13 @@ def test_its_start_is_in_the_population() -> None:
     assert starts.groups[0, :slots].tolist() == [k for row in start.groups for k in row]
 
 
-def test_plans_by_hand_are_there_from_the_beginning() -> None:
+def test_plans_made_site_by_site_are_there_from_the_beginning() -> None:
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
     site_by_site = value_of(problem, "contiguous")
     assert value_of(problem, "memetic", Budget(evaluations=5000)) <= site_by_site * (1 + CLOSE)
 
 
-def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
+def test_plans_made_site_by_site_take_no_more_than_half_of_the_evaluations() -> None:
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
     goal = BestPlans(problem.tables, problem.goal, 1.2)
     budget = Budget(evaluations=200)
@@ -65,7 +65,7 @@ def test_plans_by_hand_take_no_more_than_half_of_the_evaluations() -> None:
 
 
 @pytest.mark.parametrize("evaluations", [20, 50])
-def test_a_front_cut_short_while_plans_by_hand_are_priced_has_those(evaluations: int) -> None:
+def test_a_front_cut_short_while_plans_made_site_by_site_are_priced_has_those(evaluations: int) -> None:
     problem = problem_of(generate("dtfm", 16, 0, {}), "front")
     outcome = outcome_of("memetic", problem, Budget(evaluations=evaluations))
     assert outcome.status is Status.FEASIBLE
