@@ -114,7 +114,7 @@ def measure(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-unty
     """Time (s) and energy (figure) of a plan on a legal grid, feasible or not."""
     replicas = q[o.replicas + r_index]
     count = o.batch // (replicas * q[o.sizes + b])
-    first = 0  # numba would compile `pipeline_cost` again for a literal
+    first = np.int64(0)  # numba would compile `pipeline_cost` again for a literal
     slowest = above = neighbours = 0.0
     for r in range(replicas):
         seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, layers, first, group, r * stages, stages)

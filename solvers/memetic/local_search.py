@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from solvers.core.compiled import inner
 from solvers.kernel.layout import (
     B_INDEX,
@@ -31,7 +33,7 @@ def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     layers, group = p.layers, p.group
     stages, slots = q[STAGES], q[SLOTS]
     gpus = len(group)
-    one = 1  # numba would compile the moves again for a literal
+    one = np.int64(1)  # numba would compile the moves again for a literal
     costed = 0
     focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
     improved = True

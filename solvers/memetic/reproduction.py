@@ -44,7 +44,7 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
     slots = replicas * stages
     total = p.gradient.shape[1] - 1
     costed = 1
-    none = 0  # numba would compile `inherit_rows` again for a literal
+    none = np.int64(0)  # numba would compile `inherit_rows` again for a literal
     crossed = settings.transplant + settings.crossover
     renewed = crossed + settings.fresh
     fit = settings.layer_fit

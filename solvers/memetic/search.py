@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from instances.tables import Floats, Ints
+from solvers.core.by_reference import by_reference
 from solvers.core.compiled import compiled, inner
 from solvers.kernel.evaluation import cap_excess
 from solvers.kernel.layout import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
@@ -45,6 +46,12 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
 
     What happens depends on `left` only in the last local search, and not at all on `limit`. Returns the plans costed.
     """
+    return search_on(by_reference(search), limit, left)
+
+
+@inner
+def search_on(search, limit, left):  # type: ignore[no-untyped-def]
+    """As `advance`."""
     costed = 0
     control, settings = search.control, search.settings
     while costed < limit:

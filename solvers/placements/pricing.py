@@ -64,7 +64,7 @@ def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[n
     """What a plan costs without the energy of its links, less rounding: its value is no lower."""
     replicas = p.replicas[r_index]
     count = p.o.batch // (replicas * p.sizes[b])
-    first = 0  # numba would compile `pipeline_cost` again for a literal
+    first = np.int64(0)  # numba would compile `pipeline_cost` again for a literal
     slowest = busy = idle = 0.0
     seconds = above = waiting = 0.0
     for r in range(replicas):
