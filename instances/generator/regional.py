@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from instances.catalogue import gpu_type
+from instances.catalogue.gpus import gpu_type
 from instances.catalogue.networks import Campaign, Link, campaign
 from instances.generator.assembly import Linking, Placed
 from instances.generator.drawing import Uniform, pick_some, spread

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from instances.catalogue import gpu_type, model, model_names, published_parameters
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.models import model, model_names, published_parameters
 from instances.errors import InputError, shortened
 from instances.generator.family import AUTO, Option, Options
 from instances.generator.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere

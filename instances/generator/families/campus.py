@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from instances.catalogue import campaign
+from instances.catalogue.networks import campaign
 from instances.generator.assembly import assemble
 from instances.generator.drawing import pick
 from instances.generator.family import AUTO, Family, Option, Options

@@ -5,9 +5,9 @@ GPU types and machine sizes are those that the cloud offers in a region; which o
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.networks import Campaign
-from instances.catalogue.offers import Offer, offers
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Campaign, campaign
+from instances.catalogue.regions import Offer, offers
 from instances.generator.assembly import Placed, assemble
 from instances.generator.drawing import Uniform, pick, spread
 from instances.generator.family import AUTO, Family, Option, Options

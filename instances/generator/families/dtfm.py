@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.networks import Link
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Link, campaign
 from instances.generator.assembly import Placed, assemble
 from instances.generator.drawing import pick_weighted, spread
 from instances.generator.family import Family, Option, Options

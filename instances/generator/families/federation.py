@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from instances.catalogue import campaign, region
+from instances.catalogue.networks import campaign
 from instances.catalogue.reading import significant
-from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, regions
+from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, region, region_names
 from instances.generator.assembly import Placed, assemble
 from instances.generator.drawing import Uniform, between
 from instances.generator.family import AUTO, Family, Option, Options
@@ -62,7 +62,7 @@ def _site(place: str, basis: str, placed: Sequence[Placed], uniform: Uniform, ca
 
 
 def _has_figures(place: str, basis: str) -> bool:
-    return place in regions() and basis in region(place).price
+    return place in region_names() and basis in region(place).price
 
 
 FAMILY = Family(

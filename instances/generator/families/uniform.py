@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, gpu_type, gpu_types
+from instances.catalogue.gpus import gpu_type, gpu_types
+from instances.catalogue.networks import campaign
 from instances.generator.assembly import Placed, assemble
 from instances.generator.family import AUTO, Family, Option, Options
 from instances.generator.sizing import Size, training_options

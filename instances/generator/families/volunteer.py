@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.lines import Line, lines
-from instances.catalogue.networks import Campaign, Link
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Campaign, Line, Link, campaign, lines
 from instances.catalogue.reading import significant
 from instances.generator.assembly import Placed, assemble
 from instances.generator.drawing import Uniform, pick_weighted
