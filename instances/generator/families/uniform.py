@@ -19,9 +19,8 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     return assemble(
         options,
         SIZE,
-        [Placed("site", "site", gpu_type(options.text("gpu")), gpus)],
-        lambda sender, receiver: network.link(sender.place, receiver.place),
-        used_sources=network.sources,
+        network,
+        [Placed("site", "site", gpu_type(options["gpu"]), gpus)],
         notes={"network": f"inside a region of {network.name}"},
     )
 
