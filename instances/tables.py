@@ -6,6 +6,7 @@ A measured profile, a carbon objective or a power cap is worked in once, so it c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -69,12 +70,15 @@ class Tables:
 
         forward = np.zeros((len(sizes), len(groups), 2, layers + 1))
         backward = np.zeros_like(forward)
-        for b, size in enumerate(sizes):
-            for k, group in enumerate(groups):
-                for last in (False, True):
-                    for count in range(1, layers + 1):
-                        x, y = stage_seconds(work, group, size, count, last)
-                        forward[b, k, int(last), count], backward[b, k, int(last), count] = x, y
+        for (b, size), (k, group), last, count in product(
+            enumerate(sizes), enumerate(groups), (0, 1), range(1, layers + 1)
+        ):
+            seconds = stage_seconds(work, group, size, count, bool(last))
+            forward[b, k, last, count], backward[b, k, last, count] = seconds
+        gradient = np.zeros((2, 2, layers + 1))
+        for first, last, count in product((0, 1), (0, 1), range(1, layers + 1)):
+            parameters = work.stage_parameters(count, bool(first), bool(last))
+            gradient[first, last, count] = training.gradient_bytes * parameters
 
         bandwidth = np.array(instance.network.bandwidth)
         rates = Rates.of(instance, figure)
@@ -91,7 +95,7 @@ class Tables:
             send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(-1, *bandwidth.shape),
             latency=np.array(instance.network.latency),
             bandwidth=bandwidth,
-            gradient=_gradients(work, layers, training.gradient_bytes),
+            gradient=gradient,
             fits=_fits(instance, work, replicas, sizes),
             message_bytes=float(work.message_bytes),
             active=np.array(rates.active),
@@ -126,34 +130,12 @@ class Tables:
         return self.replicas.index(grid.replicas), self.micro_batches.index(grid.micro_batch)
 
 
-def _gradients(work: Workload, layers: int, gradient_bytes: float) -> Floats:
-    table = np.zeros((2, 2, layers + 1))
-    for first in (False, True):
-        for last in (False, True):
-            for count in range(1, layers + 1):
-                table[int(first), int(last), count] = gradient_bytes * work.stage_parameters(count, first, last)
-    return table
-
-
 def _fits(instance: Instance, work: Workload, replicas: tuple[int, ...], sizes: tuple[int, ...]) -> Ints:
     """Most layers by slot kind. The need grows with the layers, so one number says which counts fit."""
-    training, layers = instance.training, instance.model.layers
     memory = np.array([group.memory for group in instance.groups]) + BYTE_SLACK
     table = np.zeros((len(replicas), len(sizes), len(memory), 2, 2), dtype=np.int64)
-    for r, count in enumerate(replicas):
-        for b, size in enumerate(sizes):
-            for first in (False, True):
-                for last in (False, True):
-                    needs = [
-                        work.stage_bytes(
-                            number,
-                            first,
-                            last,
-                            training.global_batch // count,
-                            size,
-                            training.state_bytes_per_parameter,
-                        )
-                        for number in range(1, layers + 1)
-                    ]
-                    table[r, b, :, int(first), int(last)] = np.searchsorted(needs, memory, side="right")
+    counts = range(1, instance.model.layers + 1)
+    for (r, pipelines), (b, size), first, last in product(enumerate(replicas), enumerate(sizes), (0, 1), (0, 1)):
+        needs = [work.stage_bytes(count, bool(first), bool(last), pipelines, size) for count in counts]
+        table[r, b, :, first, last] = np.searchsorted(needs, memory, side="right")
     return table

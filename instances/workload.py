@@ -1,4 +1,4 @@
-"""What a block, the head and the embeddings cost: parameters, FLOPs and bytes, from the model alone.
+"""What a block, the head and the embeddings cost: parameters, FLOPs and bytes, from the model and how it is trained.
 
 Counts after Narayanan et al. 2021 (arXiv 2104.04473); activations after Korthikanti et al. 2022
 (arXiv 2205.05198), their terms written out so that gated and grouped-query blocks are covered.
@@ -26,6 +26,8 @@ class Workload:
     logits_bytes: int  # last stage only [o]
     head_input_bytes: int  # kept for the head, last stage only [2qh]
     tied: bool
+    batch: int  # sequences in an iteration [B]
+    state_bytes: float  # of one parameter
 
     HEAD_BACKWARD_FACTOR = 3.0
     """Backward over forward of the head: its logits are always recomputed, never kept."""
@@ -57,6 +59,8 @@ class Workload:
             logits_bytes=4 * q * model.vocab,
             head_input_bytes=2 * q * h,
             tied=model.tied_embeddings,
+            batch=training.global_batch,
+            state_bytes=training.state_bytes_per_parameter,
         )
 
     def stage_parameters(self, layers: int, first: bool, last: bool) -> float:
@@ -66,11 +70,13 @@ class Workload:
             copies = 1
         return layers * self.block_parameters + copies * self.embedding_parameters
 
-    def stage_bytes(
-        self, layers: int, first: bool, last: bool, in_flight: int, micro_batch: int, state_bytes: float
-    ) -> float:
-        """Memory a slot needs: state, stash of all `in_flight` sequences, working set, head input and logits."""
-        need = state_bytes * self.stage_parameters(layers, first, last)
+    def stage_bytes(self, layers: int, first: bool, last: bool, replicas: int, micro_batch: int) -> float:
+        """Memory a slot needs: state, stash of all sequences, working set, head input and logits.
+
+        The schedule is fill-drain: all B / R sequences of a pipeline are in flight at once.
+        """
+        in_flight = self.batch // replicas
+        need = self.state_bytes * self.stage_parameters(layers, first, last)
         need += in_flight * layers * self.stash_bytes + micro_batch * self.working_bytes
         if last:
             need += in_flight * self.head_input_bytes + micro_batch * self.logits_bytes

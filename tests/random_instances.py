@@ -119,7 +119,7 @@ def _bytes_of_all_layers(model: dict[str, Any], training: dict[str, Any]) -> flo
 
     parsed = Training(**{**training, "micro_batches": tuple(training["micro_batches"])})
     work = Workload.of(Model(**model), parsed)
-    return work.stage_bytes(model["layers"], True, True, training["global_batch"] // 2, 1, 16)
+    return work.stage_bytes(model["layers"], True, True, replicas=2, micro_batch=1)
 
 
 def _group(draw: random.Random, name: str, region: str, count: int, whole: float, sizes: list[int]) -> dict[str, Any]:

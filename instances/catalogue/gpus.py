@@ -1,11 +1,13 @@
-"""GPU types: what they reach in training, what they hold and what they draw."""
+"""GPU types: what they reach in training, what they hold and draw, and block times that were measured on them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
-from instances.catalogue.reading import look_up, rows, significant
+from instances.catalogue.reading import look_up, rows, significant, sources
 from instances.instance import Group
 
 MIB = 2**20
@@ -58,6 +60,13 @@ class GpuType:
         )
 
 
+class BlockTime(NamedTuple):
+    """Seconds of one block forward and backward, nothing recomputed."""
+
+    forward_s: float
+    backward_s: float
+
+
 def gpu_type(name: str) -> GpuType:
     """The GPU type called `name`; InputError if the catalogue has none."""
     return look_up(gpu_types(), name, "GPU type")
@@ -84,3 +93,50 @@ def _read(row: dict[str, str]) -> GpuType:
             *(f"{row['name']}: {fact.replace('_', ' ')}: {row[f'{fact}_source']}" for fact in facts),
         ],
     )
+
+
+def block_times(model: str, gpu: str) -> dict[int, BlockTime]:
+    """The times of one block by micro-batch size; empty if it was not measured."""
+    return {
+        int(row["micro_batch"]): BlockTime(float(row["forward_s"]), float(row["backward_s"]))
+        for row in _fp16_rows()
+        if (row["model"], row["gpu"]) == (model, gpu)
+    }
+
+
+def profiled_models() -> dict[str, list[str]]:
+    """Models whose block was measured, each with the GPU types it was measured on."""
+    found: dict[str, dict[str, None]] = {}
+    for row in _fp16_rows():
+        found.setdefault(row["model"], {})[row["gpu"]] = None
+    return {model: list(gpus) for model, gpus in found.items()}
+
+
+def block_time_sources(model: str) -> list[str]:
+    """Where the times of a model come from."""
+    return sources(row["source"] for row in _fp16_rows() if row["model"] == model)
+
+
+def _fp16_rows() -> list[dict[str, str]]:
+    """Half precision, as the cost model's activations; `layer_times.csv` has fp32 as well."""
+    return [row for row in rows("layer_times") if row["precision"] == "fp16"]
+
+
+def block_overhead_s(points_by_model: Mapping[str, Sequence[tuple[int, float]]]) -> float:
+    """Seconds of a block, forward and backward, at a micro-batch of nothing: the fit behind `block_overhead_ms`.
+
+    Measured seconds y of micro-batch x are fitted by `overhead + slope * x`, least squares of relative errors,
+    with one overhead for the GPU (kernel launches do not know the model) and one slope for each model. An
+    overhead below 0 counts as 0.
+
+    Parameters
+    ----------
+    points_by_model
+        For each model its (micro-batch, seconds) pairs, two or more.
+    """
+    import numpy as np
+
+    points = [(model, x, y) for model, pairs in points_by_model.items() for x, y in pairs]
+    relative = [[1 / y, *(x / y * (model == other) for other in points_by_model)] for model, x, y in points]
+    overhead, *_ = np.linalg.lstsq(np.array(relative), np.ones(len(points)), rcond=None)[0]
+    return max(0.0, float(overhead))

@@ -1,4 +1,4 @@
-"""Measured networks: one campaign each, so that a topology never mixes ways of measuring."""
+"""Measured networks, one campaign each so that a topology never mixes ways of measuring; access lines of homes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from instances.catalogue.reading import look_up, rows, significant, sources
+from instances.catalogue.reading import by_name, look_up, rows, significant, sources
 from instances.errors import InputError
 
 INSIDE, ANY = "(inside)", "(any)"
-BYTES_PER_GBIT = 1e9 / 8
+BYTES_PER_GBIT, BYTES_PER_MBIT = 1e9 / 8, 1e6 / 8
 
 
 class Link(NamedTuple):
@@ -49,25 +49,27 @@ class Campaign:
         raise InputError(f"network {self.name}: no link from {sender} to {receiver} was measured")
 
 
-def campaign(name: str) -> Campaign:
-    """The campaign called `name`; InputError if the catalogue has none."""
-    return look_up(_campaigns(), name, "network")
+class Line(NamedTuple):
+    """One access product: bytes/s down and up, one-way seconds to the city's exchange, share of homes."""
+
+    name: str
+    down: float
+    up: float
+    access_s: float
+    share: float
+    source: str
 
 
 @cache
-def _campaigns() -> dict[str, Campaign]:
-    links: dict[str, list[dict[str, str]]] = {}
-    for row in rows("links"):
-        links.setdefault(row["campaign"], []).append(row)
-    return {row["name"]: _read(row, links[row["name"]]) for row in rows("campaigns")}
-
-
-def _read(row: dict[str, str], links: list[dict[str, str]]) -> Campaign:
+def campaign(name: str) -> Campaign:
+    """The campaign called `name`; InputError if the catalogue has none."""
+    row = look_up(by_name("campaigns"), name, "network")
+    links = [link for link in rows("links") if link["campaign"] == name]
     # A round-trip time counts half each way. DT-FM's emulator applied its figure to each direction.
     one_way = {"rtt": 0.5, "one-way": 1.0}[row["delay_kind"]]
     places = dict.fromkeys(link["sender"] for link in links if link["sender"] not in (INSIDE, ANY))
     return Campaign(
-        name=row["name"],
+        name=name,
         tcp_streams=row["tcp_streams"],
         places=tuple(places),
         sources=sources(link["source"] for link in links),
@@ -79,3 +81,19 @@ def _read(row: dict[str, str], links: list[dict[str, str]]) -> Campaign:
             for link in links
         },
     )
+
+
+@cache
+def lines() -> dict[str, Line]:
+    """Access lines of volunteers by name: thin and asymmetric."""
+    return {
+        name: Line(
+            name=name,
+            down=significant(float(row["down_mbps"]) * BYTES_PER_MBIT),
+            up=significant(float(row["up_mbps"]) * BYTES_PER_MBIT),
+            access_s=significant(float(row["access_ms"]) / 1e3),
+            share=float(row["share"]),
+            source=row["source"],
+        )
+        for name, row in by_name("lines").items()
+    }

@@ -1,9 +1,10 @@
-"""Read one table of the catalogue, and look a name up in it."""
+"""Read a table of the catalogue, and look a name up in it."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.resources import files
 from typing import TypeVar
 
@@ -12,10 +13,17 @@ from instances.errors import InputError
 T = TypeVar("T")
 
 
-def rows(table: str) -> list[dict[str, str]]:
+@cache
+def rows(table: str) -> tuple[dict[str, str], ...]:
     """The rows of `table`.csv as text by column; an empty cell is an empty text."""
     text = files("instances.catalogue").joinpath(f"{table}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+@cache
+def by_name(table: str) -> dict[str, dict[str, str]]:
+    """The rows of a table that has a column `name`, by that."""
+    return {row["name"]: row for row in rows(table)}
 
 
 def look_up(things: Mapping[str, T], name: str, kind: str) -> T:

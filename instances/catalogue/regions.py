@@ -1,11 +1,12 @@
-"""Regions: carbon intensity on one basis, electricity prices on two stated bases."""
+"""Regions: carbon intensity on one basis, electricity prices on two stated bases, machines that clouds rent out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
-from instances.catalogue.reading import look_up, rows
+from instances.catalogue.reading import by_name, look_up, rows
 
 CARBON_BASIS = "Electricity Maps 2023, annual consumption average, life cycle"
 PRICE_BASES = {
@@ -25,23 +26,35 @@ class RegionFacts:
     price_source: dict[str, str]
 
 
+class Offer(NamedTuple):
+    """One machine type in one region."""
+
+    region: str
+    gpu: str
+    gpus: int
+    source: str
+
+
 def region(name: str) -> RegionFacts:
     """The region called `name`; InputError if the catalogue has none."""
-    return look_up(regions(), name, "region")
-
-
-@cache
-def regions() -> dict[str, RegionFacts]:
-    """All regions by name."""
-    return {row["name"]: _read(row) for row in rows("regions")}
-
-
-def _read(row: dict[str, str]) -> RegionFacts:
+    row = look_up(by_name("regions"), name, "region")
     priced = [basis for basis in PRICE_BASES if row[f"{basis}_usd_per_kwh"]]
     return RegionFacts(
-        name=row["name"],
+        name=name,
         carbon=float(row["carbon_gco2e_per_kwh"]),
         price={basis: float(row[f"{basis}_usd_per_kwh"]) for basis in priced},
         carbon_source=row["carbon_source"],
         price_source={basis: row[f"{basis}_source"] for basis in priced},
     )
+
+
+def region_names() -> tuple[str, ...]:
+    """All regions, in the order of the table."""
+    return tuple(by_name("regions"))
+
+
+@cache
+def offers(cloud: str) -> tuple[Offer, ...]:
+    """All offers of a cloud, in the order of the table."""
+    found = (row for row in rows("offers") if row["cloud"] == cloud)
+    return tuple(Offer(row["region"], row["gpu"], int(row["gpus"]), row["source"]) for row in found)

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import instances.generator.families
 from instances.errors import InputError, shortened
@@ -17,7 +17,8 @@ SMALLEST, LARGEST = 2, 1024
 AUTO = "auto"
 LARGEST_NUMBER = 1e15
 """Of an option: far more than any makes sense with, and small enough for all that is computed from it."""
-Value = str | int | float | None
+Options = Mapping[str, Any]
+"""Values by option: a text, a whole number or a number as the option says, None for `auto`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Option:
     kind: Literal["text", "integer", "number"] = "text"
     named: bool = False
 
-    def parse(self, text: str) -> Value:
+    def parse(self, text: str) -> str | int | float | None:
         """The value of `text`, None for `auto`; ValueError with the reason if it has none."""
         if self.choices is not None and text not in self.choices:
             raise ValueError(f"{text!r} is none of {', '.join(self.choices)}")
@@ -56,36 +57,6 @@ class Option:
             wanted = "whole number above 0" if self.kind == "integer" else "number of 0 or more"
             raise ValueError(f"{shortened(text)} is no {wanted}, up to {LARGEST_NUMBER:g}")
         return value
-
-
-@dataclass(frozen=True)
-class Options:
-    """Parsed options of one call, read by kind."""
-
-    values: Mapping[str, Value]
-
-    def text(self, name: str) -> str:
-        """The value of a text option."""
-        value = self.values[name]
-        assert isinstance(value, str)
-        return value
-
-    def integer(self, name: str) -> int | None:
-        """The value of a whole-number option, None for `auto`."""
-        value = self.values[name]
-        assert value is None or isinstance(value, int)
-        return value
-
-    def number(self, name: str) -> float | None:
-        """The value of a number option, None for `auto`."""
-        value = self.values[name]
-        assert value is None or isinstance(value, int | float)
-        return value
-
-    @property
-    def link_energy(self) -> float | None:
-        """J per byte between regions; None for a family that does not charge it."""
-        return self.number("link-energy") if "link-energy" in self.values else None
 
 
 @dataclass(frozen=True)
@@ -132,14 +103,14 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
         if option not in family.options:
             raise InputError(f"family {name}: no option {option!r}; there are: {', '.join(family.options)}")
     texts = {option: options.get(option, spec.default) for option, spec in family.options.items()}
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     for option, spec in family.options.items():
         try:
             values[option] = spec.parse(texts[option])
         except ValueError as error:
             raise InputError(f"family {name}: {option}: {error}") from None
     try:
-        instance = family.make(gpus, seed, Options(values))
+        instance = family.make(gpus, seed, values)
     except InputError as error:
         raise InputError(f"family {name}: {error}") from None
     provenance = {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from instances.catalogue import gpu_type, model, model_names, published_parameters
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.models import model, model_names, published_parameters
 from instances.errors import InputError, shortened
 from instances.generator.family import AUTO, Option, Options
-from instances.generator.fitting import fits_in_listed_order, fits_one_gpu, fits_somewhere
-from instances.instance import Group, Model, Site, Training
+from instances.generator.fitting import Sites, fits_in_listed_order, fits_one_gpu, fits_somewhere
+from instances.instance import Group, Model, Training
 from instances.workload import Workload
 
 STATE_BYTES = 16.0  # mixed-precision Adam: 2 weights + 2 gradients + 12 optimiser (ZeRO, arXiv 1910.02054)
@@ -20,11 +20,7 @@ LARGEST_BATCH = 2**22
 SMALLEST_POOL_RATIO, POOL_RATIO_PER_GPU = 1.3, 0.6
 LADDER = ("gpt2-medium", "gpt2-large", "gpt3-1.3b", "gpt3-2.7b", "gpt3-6.7b", "gpt3-13b")
 """Models that `auto` chooses from, by rising size."""
-_RECOMPUTE: dict[str, Literal["none", "selective", "full"]] = {
-    "none": "none",
-    "selective": "selective",
-    "full": "full",
-}
+RECOMPUTE = ("none", "selective", "full")
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,15 @@ def training_options(model: str, recompute: str = "full") -> dict[str, Option]:
     return {
         "model": Option(model, "model of the catalogue", choices=choices, named=True),
         "batch": Option(AUTO, "global batch in sequences; auto: chosen with the size", kind="integer"),
-        "recompute": Option(recompute, "activations recomputed backward", choices=tuple(_RECOMPUTE)),
+        "recompute": Option(recompute, "activations recomputed backward", choices=RECOMPUTE),
         "micro-batches": Option("1,2,4,8", "choices of the micro-batch size, comma separated"),
     }
 
 
 def chosen_model(options: Options, size: Size, pool_bytes: float) -> Model:
     """The model that was asked for, or else the largest of `LADDER` whose state is small enough for the pool."""
-    name = options.values["model"]
-    if isinstance(name, str):
-        return model(name)
+    if options["model"] is not None:
+        return model(options["model"])
     steps = LADDER[: LADDER.index(size.largest_model) + 1]
     small = [step for step in steps if published_parameters(step)[0] * STATE_BYTES <= size.state_share * pool_bytes]
     return model(small[-1] if small else LADDER[0])
@@ -83,30 +78,22 @@ def comparable(types: Sequence[str], gpus: int) -> list[str]:
     return [name for name in types if gpu_type(name).memory <= limit]
 
 
-def block_flops(options: Options, chosen: Model) -> float:
-    """FLOPs of a block's forward pass, which do not depend on how it is trained."""
-    return Workload.of(chosen, training_with(options, 1)).block_forward_flops
-
-
-def training_for(
-    options: Options, size: Size, model: Model, groups: Sequence[Group], sites: Mapping[str, Site] | None = None
-) -> Training:
+def training_for(options: Options, size: Size, model: Model, groups: Sequence[Group], sites: Sites = None) -> Training:
     """How to train `model` on `groups`: the batch that was asked for, or the usable one nearest to what `size` wants.
 
     Usable: some plan fits, and none on a single GPU (unless that is allowed). Batches at which the uniform
     baseline fits too come first. InputError says what is wrong with the batch that was asked for, or with all.
     """
-    batch = options.integer("batch")
+    batch = options["batch"]
     reasons: dict[str, None] = {}
     usable: list[Training] = []
     for candidate in [batch] if batch is not None else _round_batches(_wanted_batch(options, size, model, groups)):
         training = training_with(options, candidate)
         reason = None if size.single_gpu_allowed else _too_easy(model, training, groups)
-        if reason is None:
-            # The quicker question first; it is also what makes one usable batch better than another.
-            if fits_in_listed_order(model, training, groups, sites):
-                return training
-            reason = _too_large(model, training, groups, sites or {})
+        # The quicker question first; it is also what makes one usable batch better than another.
+        if reason is None and fits_in_listed_order(model, training, groups, sites):
+            return training
+        reason = reason or _too_large(model, training, groups, sites)
         if reason is None:
             usable.append(training)
         else:
@@ -115,7 +102,7 @@ def training_for(
         return usable[0]
     what = f"batch {batch}" if batch is not None else "no batch will do"
     raise InputError(
-        f"model {model.name}, recompute {options.text('recompute')}: {what}: {'; or else '.join(reasons)}; "
+        f"model {model.name}, recompute {options['recompute']}: {what}: {'; or else '.join(reasons)}; "
         "another size, model, batch or recompute mode may do"
     )
 
@@ -126,9 +113,9 @@ def training_with(options: Options, batch: int) -> Training:
         raise InputError(f"batch: {batch} is above {LARGEST_BATCH}")
     return Training(
         global_batch=batch,
-        micro_batches=_sizes(options.text("micro-batches")),
+        micro_batches=_sizes(options["micro-batches"]),
         schedule="gpipe",
-        recompute=_RECOMPUTE[options.text("recompute")],
+        recompute=options["recompute"],
         state_bytes_per_parameter=STATE_BYTES,
         gradient_bytes=GRADIENT_BYTES,
     )
@@ -150,7 +137,7 @@ def _too_easy(model: Model, training: Training, groups: Sequence[Group]) -> str 
     return None
 
 
-def _too_large(model: Model, training: Training, groups: Sequence[Group], sites: Mapping[str, Site]) -> str | None:
+def _too_large(model: Model, training: Training, groups: Sequence[Group], sites: Sites) -> str | None:
     """Why there is no plan, or None."""
     if all(training.global_batch % size for size in training.micro_batches):
         return "no choice of micro-batches divides it"

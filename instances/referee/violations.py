@@ -24,17 +24,10 @@ def violations(instance: Instance, plan: Plan) -> list[str]:
 
 def slot_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:
     """Memory that every GPU of a stage needs, in bytes, for each stage."""
-    training = instance.training
-    work = Workload.of(instance.model, training)
+    work = Workload.of(instance.model, instance.training)
+    last = plan.stages - 1
     return tuple(
-        work.stage_bytes(
-            layers,
-            first=stage == 0,
-            last=stage == plan.stages - 1,
-            in_flight=training.global_batch // plan.replicas,  # fill-drain: all M micro-batches, M * mb = B / R
-            micro_batch=plan.micro_batch,
-            state_bytes=training.state_bytes_per_parameter,
-        )
+        work.stage_bytes(layers, stage == 0, stage == last, plan.replicas, plan.micro_batch)
         for stage, layers in enumerate(plan.layers)
     )
 

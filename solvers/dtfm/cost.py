@@ -7,7 +7,7 @@
 
 Source: Yuan et al. 2022 (arXiv 2206.01288), section 3. A partition is an int array `groups` of shape
 (S, R) that holds every device 0..n-1 once; neither the order of the groups nor that within a group
-matters. `hop` and `exchange` are n x n in seconds (see links.py); `hop` is symmetric, `exchange` need
+matters. `hop` and `exchange` are n x n in seconds (see network.py); `hop` is symmetric, `exchange` need
 not be. Where it is, DATAP is the published scheduler's.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.core.compiled import compiled
-from solvers.dtfm.links import Matrix
 from solvers.dtfm.matching import bottleneck_matching
+from solvers.dtfm.network import Matrix
 from solvers.dtfm.path import shortest_path
 from solvers.dtfm.path_heuristic import path_length
 
@@ -54,23 +54,14 @@ def data_parallel_seconds(exchange: Matrix, groups: Groups) -> float:
 
 
 @compiled
-def submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
-    """Return the entries between two groups, (R, R)."""
-    part = np.empty((rows.size, columns.size))
-    for i in range(rows.size):
-        for j in range(columns.size):
-            part[i, j] = matrix[rows[i], columns[j]]
-    return part
-
-
-@compiled
 def group_distances(hop: Matrix, groups: Groups) -> Matrix:
     """Return the bottleneck of the best matching for each pair of groups, (S, S), s."""
     stages = groups.shape[0]
     distances = np.zeros((stages, stages))
     for i in range(stages):
+        rows = hop[groups[i]]
         for j in range(i + 1, stages):
-            bottleneck, _ = bottleneck_matching(submatrix(hop, groups[i], groups[j]))
+            bottleneck, _ = bottleneck_matching(rows[:, groups[j]])
             distances[i, j] = distances[j, i] = bottleneck
     return distances
 
@@ -83,15 +74,8 @@ def cost_parts(hop: Matrix, exchange: Matrix, groups: Groups) -> tuple[float, fl
 
 
 def partition_cost(hop: Matrix, exchange: Matrix, groups: Groups) -> PartitionCost:
-    """Return what a partition costs.
-
-    Raises
-    ------
-    ValueError
-        The matrices do not fit (`check_matrices`) or `groups` does not hold every device once.
-    """
-    check_matrices(hop, exchange)
-    check_groups(groups, devices=hop.shape[0])
+    """Return what a partition costs. ValueError if the matrices or the groups do not fit (`check_input`)."""
+    check_input(hop, exchange, groups)
     return PartitionCost(*cost_parts(hop, exchange, groups))
 
 
@@ -103,20 +87,19 @@ def read_pipelines(hop: Matrix, groups: Groups) -> NDArray[np.int64]:
     pipelines : (R, S), the device of replica r at stage s; column s is one of the groups. Which end
         of the path comes first is arbitrary: this cost does not tell them apart.
     """
-    check_matrices(hop, hop)
-    check_groups(groups, devices=hop.shape[0])
+    check_input(hop, hop, groups)
     order = shortest_path(group_distances(hop, groups))
     pipelines = np.empty(groups.shape[::-1], dtype=np.int64)
     pipelines[:, 0] = groups[order[0]]
     for stage in range(1, order.size):
         group = groups[order[stage]]
-        _, column_of = bottleneck_matching(submatrix(hop, pipelines[:, stage - 1].copy(), group))
+        _, column_of = bottleneck_matching(hop[np.ix_(pipelines[:, stage - 1], group)])
         pipelines[:, stage] = group[column_of]
     return pipelines
 
 
-def check_matrices(hop: Matrix, exchange: Matrix) -> None:
-    """Raise ValueError unless both are n x n, finite and at least 0, and `hop` is symmetric."""
+def check_input(hop: Matrix, exchange: Matrix, groups: Groups | None = None) -> None:
+    """Raise ValueError unless both matrices are n x n, finite and at least 0, `hop` is symmetric and `groups` fits."""
     for name, matrix in (("hop", hop), ("exchange", exchange)):
         if matrix.shape != (len(hop), len(hop)) or matrix.size == 0:
             raise ValueError(f"{name}: found shape {matrix.shape}, expected {(len(hop), len(hop))}, n >= 1")
@@ -124,9 +107,6 @@ def check_matrices(hop: Matrix, exchange: Matrix) -> None:
             raise ValueError(f"{name}: found a time that is negative or not finite")
     if not np.array_equal(hop, hop.T):
         raise ValueError("hop: found an asymmetric matrix, expected the mean of both directions")
-
-
-def check_groups(groups: Groups, devices: int) -> None:
-    """Raise ValueError unless `groups` is two-dimensional and holds 0..devices-1 once each."""
-    if groups.ndim != 2 or not np.array_equal(np.sort(groups, axis=None), np.arange(devices)):
-        raise ValueError(f"groups: expected (S, R) with each of the devices 0..{devices - 1} once")
+    devices = np.arange(len(hop))
+    if groups is not None and (groups.ndim != 2 or not np.array_equal(np.sort(groups, axis=None), devices)):
+        raise ValueError(f"groups: expected (S, R) with each of the devices 0..{devices[-1]} once")

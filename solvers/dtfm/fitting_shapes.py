@@ -1,55 +1,31 @@
 """Which grids DT-FM's scheduler is worth running on: those that some partition of the GPUs fits."""
 
-from collections.abc import Iterator
-from math import fsum
+from dataclasses import replace
 
 from instances.instance import Instance
-from instances.referee.violations import BYTE_SLACK, POWER_SLACK
+from instances.plan import Gpu, Plan
+from instances.referee.violations import slot_bytes, violations
 from instances.tables import Tables
-from instances.workload import Workload
-from solvers.placements.uniform import Shape, equal_layers, full_shapes, listed_gpus
+from solvers.placements.uniform import Shape, uniform_plans
 
 
 def fillable_shapes(instance: Instance, tables: Tables, used: int) -> list[Shape]:
-    """The shapes of exactly `used` GPUs, those listed first, that some partition of these GPUs fits.
+    """The shapes of exactly `used` GPUs, those listed first, that some partition of these GPUs fits."""
+    sizes: dict[tuple[int, int], list[int]] = {}
+    for plan in uniform_plans(instance, tables, used):
+        if not violations(instance, _roomiest(instance, plan)):
+            sizes.setdefault((plan.replicas, plan.stages), []).append(plan.micro_batch)
+    return [Shape(*grid, tuple(fitting)) for grid, fitting in sizes.items()]
 
-    Layers are equal and every GPU is used, so the draw at each site is known, and the stage that needs
-    most may as well get the GPUs with most memory: if that does not fit, nothing does.
+
+def _roomiest(instance: Instance, plan: Plan) -> Plan:
+    """The plan with its GPUs moved: those with most memory to the stage that needs most, and so on.
+
+    If that does not fit, no other placement of the same GPUs does: their draw at each site is the same too.
     """
-    memory: list[float] = []
-    draw: dict[str, list[float]] = {}
-    for gpu in listed_gpus(instance)[:used]:
-        group = instance.groups[gpu.group]
-        memory.append(group.memory)
-        draw.setdefault(group.region, []).append(group.power_active)
-    for region, site in (instance.sites or {}).items():
-        if site.power_cap and fsum(draw.get(region, ())) > site.power_cap * (1 + POWER_SLACK):
-            return []
-    memory.sort(reverse=True)
-    return list(_fitting(instance, tables, used, memory))
-
-
-def _fitting(instance: Instance, tables: Tables, used: int, memory: list[float]) -> Iterator[Shape]:
-    training = instance.training
-    work = Workload.of(instance.model, training)
-    for replicas, stages, sizes in full_shapes(tables, used):
-        fitting = []
-        for size in sizes:
-            needs = [
-                work.stage_bytes(
-                    count,
-                    first=stage == 0,
-                    last=stage == stages - 1,
-                    in_flight=training.global_batch // replicas,
-                    micro_batch=size,
-                    state_bytes=training.state_bytes_per_parameter,
-                )
-                for stage, count in enumerate(equal_layers(tables.layers, stages))
-            ]
-            smallest = memory[replicas - 1 :: replicas]  # of each stage's GPUs
-            if all(
-                need <= there + BYTE_SLACK for need, there in zip(sorted(needs, reverse=True), smallest, strict=True)
-            ):
-                fitting.append(size)
-        if fitting:
-            yield Shape(replicas, stages, tuple(fitting))
+    gpus = sorted((gpu for row in plan.pipelines for gpu in row), key=lambda gpu: -instance.groups[gpu.group].memory)
+    needs = slot_bytes(instance, plan)
+    columns: dict[int, list[Gpu]] = {}
+    for rank, stage in enumerate(sorted(range(plan.stages), key=lambda stage: -needs[stage])):
+        columns[stage] = gpus[rank * plan.replicas : (rank + 1) * plan.replicas]
+    return replace(plan, pipelines=tuple(zip(*(columns[stage] for stage in range(plan.stages)), strict=True)))

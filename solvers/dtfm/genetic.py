@@ -22,15 +22,15 @@ Where the published code departs from its intent by mistake, this follows the in
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solvers.core.compiled import compiled
-from solvers.dtfm.cost import Groups, PartitionCost, check_matrices, cost_parts
+from solvers.dtfm.cost import Groups, PartitionCost, check_input, cost_parts
 from solvers.dtfm.cycles import Labels, cyclic_partitioning
-from solvers.dtfm.links import Matrix
+from solvers.dtfm.network import Matrix
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,6 @@ class GeneticOutcome:
     cost: PartitionCost
     candidates: int
     trace: tuple[tuple[int, float], ...]
-
-
-@compiled
-def labels_to_groups(labels: Labels, stages: int) -> Groups:
-    """List the devices of each group in ascending order: (n,) labels to (S, R)."""
-    groups = np.empty((stages, labels.size // stages), np.int64)
-    filled = np.zeros(stages, np.int64)
-    for device in range(labels.size):
-        group = labels[device]
-        groups[group, filled[group]] = device
-        filled[group] += 1
-    return groups
 
 
 @compiled
@@ -99,30 +87,7 @@ def parent_to_replace(child: float, first: float, second: float) -> int | None:
     return 0 if first >= second else 1
 
 
-class _Search:
-    """The state of one run: costs candidates, remembers the best of all, knows when to stop."""
-
-    def __init__(self, hop: Matrix, exchange: Matrix, stages: int, limit: int, out_of_time: Callable[[], bool]) -> None:
-        self.hop, self.exchange, self.stages = hop, exchange, stages
-        self.limit, self.out_of_time = limit, out_of_time
-        self.candidates = 0
-        self.best: tuple[Labels, PartitionCost] | None = None
-        self.trace: list[tuple[int, float]] = []
-
-    def goes_on(self) -> bool:
-        return self.candidates < self.limit and not self.out_of_time()
-
-    def evaluate(self, labels: Labels) -> float:
-        groups = labels_to_groups(labels, self.stages)
-        cost = PartitionCost(*cost_parts(self.hop, self.exchange, groups))
-        self.candidates += 1
-        if self.best is None or cost.total < self.best[1].total:
-            self.best = labels, cost
-            self.trace.append((self.candidates, cost.total))
-        return cost.total
-
-
-# 66 lines, of which 20 state the contract.
+# 73 lines, of which 20 state the contract.
 def search(
     hop: Matrix,
     exchange: Matrix,
@@ -138,11 +103,11 @@ def search(
 
     Parameters
     ----------
-    hop : (n, n), s to hand the activations on; symmetric (links.hop_seconds)
-    exchange : (n, n), s for a sharded gradient transfer, both rounds (links.exchange_seconds)
+    hop : (n, n), s to hand the activations on; symmetric (network.Network.hop)
+    exchange : (n, n), s for a sharded gradient transfer, both rounds (network.Network.exchange)
     candidates : partitions to evaluate at most, the initial population among them
     out_of_time : asked before each candidate; true ends the search
-    whole_gradient : (n, n), s to send a stage's whole gradient (links.message_seconds); if given, the
+    whole_gradient : (n, n), s to send a stage's whole gradient (network.Network.whole_gradient); if given, the
         local search uses the baseline gain, else the paper's
 
     Returns
@@ -154,7 +119,7 @@ def search(
     ValueError
         The matrices do not fit, or `stages` does not divide n.
     """
-    check_matrices(hop, exchange)
+    check_input(hop, exchange)
     devices = hop.shape[0]
     if stages < 1 or devices % stages:
         raise ValueError(f"stages: found {stages}, expected a divisor of the {devices} devices")
@@ -162,30 +127,40 @@ def search(
     hop, exchange = np.ascontiguousarray(hop, float), np.ascontiguousarray(exchange, float)
     times = hop
     if whole_gradient is not None:
-        check_matrices(hop, whole_gradient)
+        check_input(hop, whole_gradient)
         times = hop - (whole_gradient + whole_gradient.T) / 2
-    only_one = stages in (1, devices)
-    run = _Search(hop, exchange, stages, 1 if only_one else candidates, out_of_time)
+    limit = 1 if stages in (1, devices) else candidates
+    best: GeneticOutcome | None = None
+    evaluated = 0
+
+    def goes_on() -> bool:
+        return evaluated < limit and not out_of_time()
+
+    def evaluate(labels: Labels) -> float:
+        nonlocal best, evaluated
+        groups = np.argsort(labels, kind="stable").reshape(stages, -1)
+        cost = PartitionCost(*cost_parts(hop, exchange, groups))
+        evaluated += 1
+        if best is None or cost.total < best.cost.total:
+            trace = best.trace if best else ()
+            best = GeneticOutcome(groups, cost, evaluated, (*trace, (evaluated, cost.total)))
+        return cost.total
 
     population: list[Labels] = []
     costs: list[float] = []
-    while len(population) < parameters.population and run.goes_on():
+    while len(population) < parameters.population and goes_on():
         labels = np.empty(devices, dtype=np.int64)
         labels[generator.permutation(devices)] = np.arange(devices) // (devices // stages)
         population.append(labels)
-        costs.append(run.evaluate(labels))
-    while run.goes_on():
+        costs.append(evaluate(labels))
+    while goes_on():
         parents = generator.integers(parameters.population, size=2)  # may be the same one twice
         first, second = (population[index] for index in parents)
         crossed = generator.permutation(devices)[: parameters.crossed_devices]
         child = cross(first, second, crossed, stages)
         child = cyclic_partitioning(child, stages, times, whole_gradient is not None)
-        cost = run.evaluate(child)
+        cost = evaluate(child)
         replaced = parent_to_replace(cost, *(costs[index] for index in parents))
         if replaced is not None:
             population[parents[replaced]], costs[parents[replaced]] = child, cost
-
-    if run.best is None:
-        return None
-    labels, best_cost = run.best
-    return GeneticOutcome(labels_to_groups(labels, stages), best_cost, run.candidates, tuple(run.trace))
+    return best and replace(best, candidates=evaluated)

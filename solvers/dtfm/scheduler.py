@@ -1,25 +1,18 @@
 """DT-FM's evolutionary scheduler as a solver: its cost guides the search, the referee values the plan.
 
-See docs/model.md, Baselines.
-
 Source: Yuan et al. 2022 (arXiv 2206.01288), sections 3 and 4.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from instances.objective import Goal
-from instances.plan import Plan
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
-from solvers.placements.uniform import Shape
-
-if TYPE_CHECKING:
-    from solvers.dtfm.grid_search import GridResult, GridSearch
 
 GAINS = ("paper", "baseline")
 
@@ -32,7 +25,7 @@ class Dtfm(Solver):
     It guides itself by its own cost and by time, whatever the goal: under another objective its one plan
     is valued as it is. It sees neither compute speed nor memory: a grid whose plan does not fit is
     skipped and nothing is repaired. Where no plan of all GPUs fits, the GPUs listed last are left out
-    one by one, as in SPEC 4.1; grids that no partition fits are not searched.
+    one by one, as docs/model.md says under Baselines; grids that no partition fits are not searched.
 
     Budget: `candidates` for each grid, as published for one; `--evaluations` limits all grids together. A
     limit is shared out evenly over the grids still to come, so what one does not use goes to the others.
@@ -66,57 +59,40 @@ class Dtfm(Solver):
         from solvers.dtfm.fitting_shapes import fillable_shapes
         from solvers.dtfm.grid_search import GridSearch
 
-        search = GridSearch(problem.instance, problem.tables, self.candidates, self.gain == "baseline", budget.seed)
-
-        run = _Run(problem, search, deadline, monitor)
-        for used in range(problem.tables.gpus, 0, -1):
-            if run.best is not None or deadline.passed:
-                break
-            run.search_all(fillable_shapes(problem.instance, problem.tables, used))
-        return run.outcome()
-
-
-class _Run:
-    """The fastest plan so far, and a record of each grid."""
-
-    def __init__(self, problem: Problem, search: GridSearch, deadline: Deadline, monitor: Monitor) -> None:
-        self._problem, self._search, self._deadline, self._monitor = problem, search, deadline, monitor
-        self.best: GridResult | None = None
-        self._grids: list[dict[str, Any]] = []
-        self._cut_short = False
+        tables, goal = problem.tables, problem.goal
+        search = GridSearch(problem.instance, tables, self.candidates, self.gain == "baseline", budget.seed)
+        best = None
+        cut_short = False
+        own_costs: list[dict[str, Any]] = []
         # Only then is the fastest plan so far also the best by the goal, and the trace one of it.
-        self._by_time = problem.goal == Goal(time_weight=problem.goal.time_weight)
-
-    def search_all(self, shapes: list[Shape]) -> None:
-        """Search grids of equally many GPUs, first those that have one partition only and take no time."""
-        shapes = sorted(shapes, key=lambda shape: min(shape.replicas, shape.stages) > 1)
-        for done, shape in enumerate(shapes):
-            if self._deadline.passed:
-                self._cut_short = True
-                return
-            result = self._search.run(shape, self._deadline, grids_left=len(shapes) - done)
-            self._cut_short |= result.cut_short
-            self._grids.append(result.details)
-            self._monitor.on_details({"own_costs": self._grids})
-            if result.plan is not None and (self.best is None or result.time_s < self.best.time_s):
-                self.best = result
-                self._monitor.on_plan(result.plan)
-                if self._by_time:
-                    self._deadline.note(self._problem.goal.time_weight * result.time_s)
-
-    def outcome(self) -> Outcome:
-        """What the run found, valued by the goal."""
-        plan: Plan | None = self.best.plan if self.best else None
-        value = self._problem.value(plan) if plan else None
+        by_time = goal == Goal(time_weight=goal.time_weight)
+        for used in range(tables.gpus, 0, -1):
+            if best is not None or deadline.passed:
+                break
+            shapes = fillable_shapes(problem.instance, tables, used)
+            shapes.sort(key=lambda shape: min(shape.replicas, shape.stages) > 1)  # one partition only takes no time
+            for done, shape in enumerate(shapes):
+                if deadline.passed:
+                    cut_short = True
+                    break
+                result = search.run(shape, deadline, grids_left=len(shapes) - done)
+                cut_short |= result.cut_short
+                own_costs.append(result.details)
+                monitor.on_details({"own_costs": own_costs})
+                if result.plan is not None and (best is None or result.time_s < best.time_s):
+                    best = result
+                    monitor.on_plan(result.plan)
+                    if by_time:
+                        deadline.note(goal.time_weight * result.time_s)
+        plan = best.plan if best else None
+        value = problem.value(plan) if plan else None
         if value is not None:
-            self._deadline.note(value)
-        else:
-            plan = None
+            deadline.note(value)
         return Outcome(
-            Status.UNKNOWN if plan is None else Status.FEASIBLE,
-            plan,
-            evaluations=self._deadline.evaluations,
-            trace=tuple(self._deadline.trace) if plan else (),
-            limit_reached=self._cut_short or (self.best is None and self._deadline.passed),
-            details={"own_costs": self._grids},
+            Status.UNKNOWN if value is None else Status.FEASIBLE,
+            None if value is None else plan,
+            evaluations=deadline.evaluations,
+            trace=() if value is None else tuple(deadline.trace),
+            limit_reached=cut_short or (best is None and deadline.passed),
+            details={"own_costs": own_costs},
         )

@@ -11,7 +11,7 @@ import pytest
 import bench.runs.suite
 from bench.runs.known_hashes import check_hash, known_hashes
 from bench.runs.suite import read_suite, shipped, tasks_of
-from instances.catalogue import published_parameters
+from instances.catalogue.models import published_parameters
 from instances.errors import InputError
 from instances.generator.family import families, generate
 from scripts.write_hardness import FILE as HARDNESS

@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 
 import instances.catalogue
-from instances.catalogue import campaign, gpu_type, gpu_types, model, model_names, published_parameters, region
-from instances.catalogue.layer_fit import block_overhead_s
-from instances.catalogue.layer_times import block_times, profiled_gpus, profiled_models
-from instances.catalogue.lines import lines
-from instances.catalogue.networks import INSIDE
-from instances.catalogue.offers import offers
+from instances.catalogue.gpus import block_overhead_s, block_times, gpu_type, gpu_types, profiled_models
+from instances.catalogue.models import model, model_names, published_parameters
+from instances.catalogue.networks import INSIDE, campaign, lines
 from instances.catalogue.reading import rows
-from instances.catalogue.regions import regions
+from instances.catalogue.regions import offers, region, region_names
 from instances.errors import InputError
 from instances.instance import Training
 from instances.workload import Workload
@@ -75,8 +72,8 @@ def points(gpu: str) -> dict[str, list[tuple[int, float]]]:
     """Micro-batch and seconds forward and backward, by model."""
     return {
         name: [(size, sum(time)) for size, time in block_times(name, gpu).items()]
-        for name in profiled_models()
-        if gpu in profiled_gpus(name)
+        for name, measured_on in profiled_models().items()
+        if gpu in measured_on
     }
 
 
@@ -130,8 +127,8 @@ def test_a_link_that_nobody_measured_is_an_error_that_names_it() -> None:
 
 
 def test_carbon_is_on_one_basis_and_prices_on_stated_ones() -> None:
-    assert len({facts.carbon_source for facts in regions().values()}) == 1
-    assert all(facts.price.keys() == facts.price_source.keys() for facts in regions().values())
+    assert len({region(name).carbon_source for name in region_names()}) == 1
+    assert all(region(name).price.keys() == region(name).price_source.keys() for name in region_names())
     assert region("Montreal").carbon == 30.51
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvers.dtfm.links import Matrix, exchange_seconds, hop_seconds, link_units, message_seconds
+from solvers.dtfm.network import Matrix, Network
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -28,18 +28,15 @@ def load(name: str) -> dict[str, Any]:
     return facts
 
 
+def link_units(delay_ms: Any, bandwidth_gbps: Any) -> tuple[Matrix, Matrix]:
+    """Convert DT-FM's units to latency in s and bandwidth in bytes/s (1 Gbit/s = 1.25e8 bytes/s)."""
+    return np.asarray(delay_ms, dtype=float) / 1e3, np.asarray(bandwidth_gbps, dtype=float) * 1.25e8
+
+
 def make_problem(facts: dict[str, Any], delay_ms: Any, bandwidth_gbps: Any, sizes_gb: Any) -> Problem:
     links = link_units(delay_ms, bandwidth_gbps)
-    gradient_bytes = sizes_gb["gradient"] * 1e9
-    return Problem(
-        facts["name"],
-        facts["stages"],
-        facts["replicas"],
-        hop_seconds(*links, sizes_gb["activation"] * 1e9),
-        exchange_seconds(*links, gradient_bytes, facts["replicas"]),
-        message_seconds(*links, gradient_bytes),
-        facts,
-    )
+    network = Network.of(*links, sizes_gb["activation"] * 1e9, sizes_gb["gradient"] * 1e9, facts["replicas"])
+    return Problem(facts["name"], facts["stages"], facts["replicas"], *network, facts)
 
 
 def tiny_problems() -> list[Problem]:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from solvers.dtfm.cost import partition_cost, read_pipelines
-from solvers.dtfm.links import exchange_seconds, hop_seconds, link_units
 from solvers.dtfm.matching import bottleneck_matching
+from solvers.dtfm.network import Network
 from solvers.dtfm.path import held_karp, shortest_path
 from solvers.dtfm.path_heuristic import improved_path, path_length
-from tests.solvers.dtfm_facts import Problem, scenarios, tiny_problems
+from tests.solvers.dtfm_facts import Problem, link_units, scenarios, tiny_problems
 
 # Few different values make ties, which is where matchings and paths go wrong.
 WEIGHTS = st.one_of(st.integers(0, 6).map(float), st.floats(0, 1, width=32).map(float))
@@ -67,8 +67,9 @@ def test_asymmetric_links_charge_the_busier_direction() -> None:
 def test_the_matrices_are_the_formulas_arithmetic() -> None:
     """10 and 30 ms, 1 and 2 Gbit/s, 0.25 GB = 2 Gbit: 2.01 and 1.03 s, mean 1.52; a half twice: 2.02."""
     links = link_units([[0, 10], [30, 0]], [[1, 1], [2, 1]])
-    assert hop_seconds(*links, 0.25e9) == pytest.approx(np.array([[0, 1.52], [1.52, 0]]))
-    assert exchange_seconds(*links, 0.25e9, 2) == pytest.approx(np.array([[0, 2.02], [1.06, 0]]))
+    network = Network.of(*links, 0.25e9, 0.25e9, replicas=2)
+    assert network.hop == pytest.approx(np.array([[0, 1.52], [1.52, 0]]))
+    assert network.exchange == pytest.approx(np.array([[0, 2.02], [1.06, 0]]))
 
 
 @given(square(5))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from instances.catalogue import campaign
+from instances.catalogue.networks import campaign
 from instances.generator.assembly import assemble
-from instances.generator.drawing import pick
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import Places, link_in, merged, notes_on, pick_types, place_evenly
+from instances.generator.places import Places, pick, pick_types, place_evenly
 from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
@@ -32,8 +31,8 @@ SIZE = Size(state_share=0.1, stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
-    network = campaign(options.text("network"))
-    uniform = stream("campus", network.name, options.integer("sites") or AUTO, gpus, seed).random
+    network = campaign(options["network"])
+    uniform = stream("campus", network.name, options["sites"] or AUTO, gpus, seed).random
     sites = SITES.draw(uniform, options, gpus, KNOWN_SITES[network.name])
     known = comparable([name for generation in GENERATIONS for name in generation], gpus)
     usable = [[name for name in generation if name in known] for generation in GENERATIONS]
@@ -43,14 +42,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         """One of each generation that the site has."""
         return [pick(uniform, types) for types in pick_types(uniform, generations, share, GENERATIONS_PER_SITE)]
 
-    return assemble(
-        options,
-        SIZE,
-        merged(place_evenly(gpus, sites, types_of)),
-        link_in(network),
-        used_sources=network.sources,
-        notes=notes_on(network, options),
-    )
+    return assemble(options, SIZE, network, place_evenly(gpus, sites, types_of))
 
 
 FAMILY = Family(

@@ -5,13 +5,12 @@ GPU types and machine sizes are those that the cloud offers in a region; which o
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.networks import Campaign
-from instances.catalogue.offers import Offer, offers
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Campaign, campaign
+from instances.catalogue.regions import Offer, offers
 from instances.generator.assembly import Placed, assemble
-from instances.generator.drawing import Uniform, pick, spread
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import Places, link_in, merged, notes_on
+from instances.generator.places import Places, Uniform, pick, spread
 from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
@@ -23,16 +22,10 @@ SIZE = Size(state_share=0.1, stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
-    network = campaign(options.text("network"))
-    uniform = stream("cloud", network.name, options.integer("regions") or AUTO, gpus, seed).random
-    return assemble(
-        options,
-        SIZE,
-        merged(_rented(gpus, options, network, uniform)),
-        link_in(network),
-        used_sources=[*network.sources, offers(CLOUDS[network.name])[0].source],
-        notes=notes_on(network, options),
-    )
+    network = campaign(options["network"])
+    uniform = stream("cloud", network.name, options["regions"] or AUTO, gpus, seed).random
+    rented = _rented(gpus, options, network, uniform)
+    return assemble(options, SIZE, network, rented, used_sources=[offers(CLOUDS[network.name])[0].source])
 
 
 def _rented(gpus: int, options: Options, network: Campaign, uniform: Uniform) -> list[Placed]:

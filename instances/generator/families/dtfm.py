@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.networks import Link
-from instances.generator.assembly import Placed, assemble
-from instances.generator.drawing import pick_weighted, spread
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Link, campaign
+from instances.generator.assembly import Placed, assemble, notes_on
 from instances.generator.family import Family, Option, Options
+from instances.generator.places import pick_weighted, spread
 from instances.generator.sizing import Size, training_options
 from instances.instance import Instance
 from instances.seeds import stream
@@ -53,7 +53,7 @@ def _machines(gpus: int, instances: int, singles: int) -> dict[str, int]:
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
-    scenario, mix = options.text("scenario"), options.text("gpu-mix")
+    scenario, mix = options["scenario"], options["gpu-mix"]
     network = campaign(f"dtfm-{scenario}")
     # A homogeneous pool has nothing to draw, so every seed gives the same instance.
     uniform = stream("dtfm", scenario, gpus, seed).random
@@ -76,14 +76,10 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     return assemble(
         options,
         SIZE,
+        network,
         placed,
         link,
-        used_sources=network.sources,
-        notes={
-            "network": network.name,
-            "latency": "one way, as DT-FM's emulator applied it",
-            "tcp_streams": network.tcp_streams,
-        },
+        notes={**notes_on(network, options), "latency": "one way, as DT-FM's emulator applied it"},
     )
 
 

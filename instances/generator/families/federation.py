@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from instances.catalogue import campaign, region
+from instances.catalogue.networks import campaign
 from instances.catalogue.reading import significant
-from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, regions
-from instances.generator.assembly import Placed, assemble
-from instances.generator.drawing import Uniform, between
+from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, region, region_names
+from instances.generator.assembly import Placed, assemble, merged, notes_on
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import Places, link_in, merged, notes_on, pick_types, place_evenly
+from instances.generator.places import Places, Uniform, pick_types, place_evenly
 from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance, Site
 from instances.seeds import stream
@@ -24,8 +23,8 @@ SIZE = Size(state_share=0.08, stash_share=0.1)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
-    network, basis = campaign(NETWORK), options.text("price-basis")
-    uniform = stream("federation", basis, options.integer("sites") or AUTO, gpus, seed).random
+    network, basis = campaign(NETWORK), options["price-basis"]
+    uniform = stream("federation", basis, options["sites"] or AUTO, gpus, seed).random
     priced = [place for place in network.places if _has_figures(place, basis)]
     places = SITES.draw(uniform, options, gpus, priced)
     # A quarter of the pool, roughly, cannot be on with the others.
@@ -39,10 +38,9 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     return assemble(
         options,
         SIZE,
+        network,
         placed,
-        link_in(network),
         used_sources=[
-            *network.sources,
             *(region(place).carbon_source for place in places),
             *(region(place).price_source[basis] for place in places),
         ],
@@ -56,13 +54,15 @@ def _site(place: str, basis: str, placed: Sequence[Placed], uniform: Uniform, ca
     here = [entry for entry in placed if entry.region == place]
     total = sum(entry.count * entry.gpu.power_active for entry in here)
     largest = max(entry.gpu.power_active for entry in here)
-    cap = max(largest, significant(between(uniform, LOWEST_CAP, HIGHEST_CAP) * total, 3)) if capped else None
+    cap = (
+        max(largest, significant((LOWEST_CAP + (HIGHEST_CAP - LOWEST_CAP) * uniform()) * total, 3)) if capped else None
+    )
     facts = region(place)
     return Site(power_cap=cap, carbon=facts.carbon, price=facts.price[basis])
 
 
 def _has_figures(place: str, basis: str) -> bool:
-    return place in regions() and basis in region(place).price
+    return place in region_names() and basis in region(place).price
 
 
 FAMILY = Family(

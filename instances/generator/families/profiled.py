@@ -7,19 +7,14 @@ a V100 has a head of 2.6 blocks where FLOPs say 3.1).
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, model
-from instances.catalogue.layer_times import (
-    BlockTime,
-    block_time_sources,
-    block_times,
-    profiled_gpus,
-    profiled_models,
-)
+from instances.catalogue.gpus import BlockTime, block_time_sources, block_times, profiled_models
+from instances.catalogue.models import model
+from instances.catalogue.networks import campaign
 from instances.catalogue.reading import significant
 from instances.errors import InputError
-from instances.generator.assembly import assemble
+from instances.generator.assembly import assemble, notes_on
 from instances.generator.family import AUTO, Family, Option, Options
-from instances.generator.regional import Places, link_in, merged, notes_on, pick_types, place_evenly
+from instances.generator.places import Places, pick_types, place_evenly
 from instances.generator.sizing import Size, comparable, training_options, training_with
 from instances.instance import Instance, Profile, Training
 from instances.seeds import stream
@@ -33,19 +28,19 @@ SIZE = Size(stash_share=0.15)
 
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
-    network, chosen = campaign(options.text("network")), model(options.text("model"))
-    uniform = stream("profiled", network.name, chosen.name, options.integer("regions") or AUTO, gpus, seed).random
+    network, chosen = campaign(options["network"]), model(options["model"])
+    uniform = stream("profiled", network.name, chosen.name, options["regions"] or AUTO, gpus, seed).random
     regions = REGIONS.draw(uniform, options, gpus, network.places)
-    types = comparable([name for name in profiled_gpus(chosen.name) if name not in LEFT_OUT], gpus)
-    placed = merged(place_evenly(gpus, regions, lambda share: pick_types(uniform, types, share, TYPES_PER_REGION)))
+    types = comparable([name for name in profiled_models()[chosen.name] if name not in LEFT_OUT], gpus)
+    placed = place_evenly(gpus, regions, lambda share: pick_types(uniform, types, share, TYPES_PER_REGION))
     work = Workload.of(chosen, training_with(options, 1))
     head_blocks = work.head_forward_flops / work.block_forward_flops
     return assemble(
         options,
         SIZE,
+        network,
         placed,
-        link_in(network),
-        used_sources=[*network.sources, *block_time_sources(chosen.name)],
+        used_sources=block_time_sources(chosen.name),
         notes={**notes_on(network, options), "head": f"times of {head_blocks:.3g} blocks, by FLOPs; not measured"},
         measured=lambda gpu, training: _profile(chosen.name, gpu, training, head_blocks),
     )
@@ -82,7 +77,7 @@ FAMILY = Family(
         "network": Option("aws-dtfm", "measurement campaign of the links", choices=NETWORKS),
         **REGIONS.option(),
         **training_options("opt-350m-sailor"),
-        "model": Option("opt-350m-sailor", "a model that was measured", choices=profiled_models(), named=True),
+        "model": Option("opt-350m-sailor", "a model that was measured", choices=tuple(profiled_models()), named=True),
         # What a recomputed attention core takes was not measured.
         "recompute": Option("full", "activations recomputed backward", choices=("none", "full")),
     },

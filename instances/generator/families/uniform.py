@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from instances.catalogue import campaign, gpu_type, gpu_types
+from instances.catalogue.gpus import gpu_type, gpu_types
+from instances.catalogue.networks import campaign
 from instances.generator.assembly import Placed, assemble
 from instances.generator.family import AUTO, Family, Option, Options
 from instances.generator.sizing import Size, training_options
@@ -18,9 +19,8 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     return assemble(
         options,
         SIZE,
-        [Placed("site", "site", gpu_type(options.text("gpu")), gpus)],
-        lambda sender, receiver: network.link(sender.place, receiver.place),
-        used_sources=network.sources,
+        network,
+        [Placed("site", "site", gpu_type(options["gpu"]), gpus)],
         notes={"network": f"inside a region of {network.name}"},
     )
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from instances.catalogue import campaign, gpu_type
-from instances.catalogue.lines import Line, lines
-from instances.catalogue.networks import Campaign, Link
+from instances.catalogue.gpus import gpu_type
+from instances.catalogue.networks import Campaign, Line, Link, campaign, lines
 from instances.catalogue.reading import significant
-from instances.generator.assembly import Placed, assemble
-from instances.generator.drawing import Uniform, pick_weighted
+from instances.generator.assembly import INSIDE_MACHINE, Placed, assemble, notes_on
 from instances.generator.family import AUTO, Family, Options
-from instances.generator.regional import INSIDE_MACHINE, Places, merged, notes_on
+from instances.generator.places import Places, Uniform, pick_weighted
 from instances.generator.sizing import Size, comparable, training_options
 from instances.instance import Instance
 from instances.seeds import stream
@@ -38,13 +36,11 @@ class Home(Placed):
 
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network = campaign(NETWORK)
-    uniform = stream("volunteer", options.integer("cities") or AUTO, gpus, seed).random
-    homes = merged(_homes(gpus, options, network, uniform))
+    uniform = stream("volunteer", options["cities"] or AUTO, gpus, seed).random
+    homes = _homes(gpus, options, network, uniform)
     inside = campaign(INSIDE_MACHINE).link("machine", "machine")
 
-    def link(sender: Placed, receiver: Placed) -> Link:
-        assert isinstance(sender, Home)
-        assert isinstance(receiver, Home)
+    def link(sender: Home, receiver: Home) -> Link:
         if sender is receiver and not sender.alone:
             return inside
         city = network.link(sender.region, receiver.region)
@@ -56,9 +52,10 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     return assemble(
         options,
         SIZE,
+        network,
         homes,
         link,
-        used_sources=[*network.sources, *(home.line.source for home in homes)],
+        used_sources=[home.line.source for home in homes],
         notes={**notes_on(network, options), "access": "lines.csv, at both ends"},
     )
 
