@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
@@ -27,7 +28,7 @@ from bench.reporting.plots.plan_sheet import (
 from bench.reporting.plots.style import ALARM, HATCHES, REGIONS, plain
 from instances.instance import Instance
 from instances.plan import Plan, gpu_name
-from instances.referee.evaluate import Pipeline, Step
+from instances.referee.evaluate import Pipeline
 
 NOTE_HEIGHT = 0.17
 EXCHANGE = "#7b3fa0"
@@ -132,14 +133,9 @@ def _draw_mark(directions: list[str], x: float, y: float, ax: Axes, between: str
 
 def _marks_of(pipeline: Pipeline, box: Box, link: bool) -> list[str]:
     """Whether this stage or link holds up the slowest pipeline, and in which direction."""
-    if box.pipeline != pipeline.number:
-        return []
-
-    def here(step: Step) -> bool:
-        return (step.stage, step.link) == (box.stage, link)
-
-    slow = {"forward": here(pipeline.slowest_forward), "backward": here(pipeline.slowest_backward)}
-    return [direction for direction, held_up in slow.items() if held_up]
+    slow = {"forward": pipeline.slowest_forward, "backward": pipeline.slowest_backward}
+    here = (box.pipeline, box.stage, link)
+    return [direction for direction, step in slow.items() if (pipeline.number, step.stage, step.link) == here]
 
 
 def _link_widths(sheet: Sheet) -> dict[tuple[int, int], float]:
@@ -188,4 +184,5 @@ def _entries(sheet: Sheet, fills: dict[str, tuple[str, str]]) -> list[Artist]:
 def _legend(entries: Sequence[Artist], y: float, across: int, ax: Axes) -> None:
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (MARGIN - 0.05, y), "bbox_transform": ax.transData}
     look: dict[str, Any] = {"frameon": False, "borderaxespad": 0, "columnspacing": 1.2, "handlelength": 1.6}
-    ax.add_artist(ax.legend(handles=entries, ncols=across, fontsize=8, **place, **look))
+    labels = [str(entry.get_label()) for entry in entries]
+    ax.add_artist(Legend(ax, entries, labels, ncols=across, fontsize=8, **place, **look))

@@ -17,7 +17,7 @@ MOST_BOXES = 64
 """Beyond so many GPUs the slowest pipelines stand for all of them."""
 ACROSS = 8
 """Boxes in a line."""
-WIDTH, BOX_HEIGHT, LINK_WIDTH, LINE_HEIGHT = 1.3, 0.84, 0.66, 1.24
+WIDTH, BOX_HEIGHT, LINK_WIDTH, LINE_HEIGHT = 1.35, 0.84, 0.66, 1.24
 MARGIN, TOP = 0.25, 1.5
 LEAST_WIDTH = 8.5
 
