@@ -15,26 +15,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from instances.errors import InputError
-from instances.files import plan_of, read_instance, read_plan, write_instance, write_plan
+from instances.files import plan_of
+from instances.files import read_instance as load_instance
+from instances.files import read_plan as load_plan
+from instances.files import write_instance as save_instance
+from instances.files import write_plan as save_plan
 from instances.generator.family import families as _families
 from instances.generator.family import generate as _generate
 from instances.instance import Instance
 from instances.plan import Gpu, Plan, gpu_name
 from instances.reduce import without as _without
-from instances.referee.evaluate import Evaluation
-from instances.referee.evaluate import evaluate as _evaluate
-from instances.referee.violations import violations as _violations
+from instances.referee.evaluate import Evaluation, evaluate
+from instances.referee.violations import violations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from bench.records.record import FrontPoint as _FrontPoint
 
 __all__ = [
     "Comparison",
@@ -62,26 +62,6 @@ __all__ = [
 
 Scalar = str | int | float | bool
 """A value of an option."""
-
-
-def load_instance(path: str | Path) -> Instance:
-    """The instance in a JSON file. InputError names file, field and reason."""
-    return read_instance(path)
-
-
-def save_instance(path: str | Path, instance: Instance) -> None:
-    """Write an instance file; the bytes depend on its content only."""
-    write_instance(path, instance)
-
-
-def load_plan(path: str | Path, instance: Instance) -> Plan:
-    """The plan in a JSON file, for one instance. InputError if it is malformed or names an unknown GPU."""
-    return read_plan(path, instance)
-
-
-def save_plan(path: str | Path, plan: Plan, instance: Instance) -> None:
-    """Write a plan file."""
-    write_plan(path, plan, instance)
 
 
 def families() -> dict[str, str]:
@@ -127,22 +107,6 @@ def without(instance: Instance, names: Sequence[str]) -> Instance:
     return _without(instance, names).instance
 
 
-def violations(instance: Instance, plan: Plan) -> list[str]:
-    """Why the plan is infeasible, a sentence for each reason; empty if it is feasible."""
-    return _violations(instance, plan)
-
-
-def evaluate(instance: Instance, plan: Plan) -> Evaluation:
-    """What a plan costs, by the referee: seconds (`time_s`), joules (`energy_j`), and what they consist of.
-
-    Raises
-    ------
-    ValueError
-        The plan is infeasible; the message is the first reason.
-    """
-    return _evaluate(instance, plan)
-
-
 @dataclass(frozen=True)
 class FrontPoint:
     """One nondominated plan of a front."""
@@ -154,50 +118,25 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class Solution:
-    """A solver's answer after the referee. What there is not is None.
+    """A solver's answer after the referee, plans in the names of the instance given to `solve`. None is: there is none.
 
-    Attributes
-    ----------
-    status
-        `optimal`, `feasible`, `infeasible` (proven), `unknown` or `error`.
-    ended
-        How the run ended: `finished`, `time_limit`, `crashed`, `out_of_memory`, `interrupted` or `not_started`.
-    reason
-        Why it did not finish, or why a claim was not accepted.
-    value, bound
-        Objective value of the plan and proven lower bound, in the unit of the objective.
-    gap
-        Certified gap, (value - bound) / value.
-    plan
-        The best plan found, in the names of the instance that was given to `solve`.
-    time_s, energy_j
-        Of an iteration of the plan.
-    front
-        For the objective `front`: the nondominated plans by rising time.
-    wall_s
-        Seconds of the search, without compilation.
-    evaluations
-        Plans costed.
-    trace
-        (seconds, evaluations, value) of each improvement.
-    details
-        Figures of the solver's own.
+    Values and bounds are in the unit of the objective, `time_s` and `energy_j` those of an iteration of the plan.
     """
 
-    status: str
-    ended: str
-    reason: str | None
+    status: str  # `optimal`, `feasible`, `infeasible` (proven), `unknown` or `error`
+    ended: str  # `finished`, `time_limit`, `crashed`, `out_of_memory`, `interrupted` or `not_started`
+    reason: str | None  # why it did not finish, or why a claim was not accepted
     value: float | None
-    bound: float | None
-    gap: float | None
+    bound: float | None  # proven lower bound
+    gap: float | None  # certified: (value - bound) / value
     plan: Plan | None
     time_s: float | None
     energy_j: float | None
-    front: tuple[FrontPoint, ...] | None
-    wall_s: float
-    evaluations: int
-    trace: tuple[tuple[float, int, float], ...]
-    details: Mapping[str, Any]
+    front: tuple[FrontPoint, ...] | None  # for the objective `front`: the nondominated plans by rising time
+    wall_s: float  # of the search, without compilation
+    evaluations: int  # plans costed
+    trace: tuple[tuple[float, int, float], ...]  # (seconds, evaluations, value) of each improvement
+    details: Mapping[str, Any]  # figures of the solver's own
 
 
 def solve(
@@ -243,47 +182,32 @@ def solve(
         An argument does not exist or does not fit; names it and the reason. A solver that fails does not raise: its
         status is `error`.
     """
-    from bench.runs.request import Request, solve_request
+    from bench.runs.request import solve_request
+    from solvers.core.interface import Budget
 
-    request = Request(
-        instance=instance,
-        solver=solver,
-        options={key: _text(value) for key, value in options.items()},
-        objective=objective,
-        reference=reference,
-        time_limit=time_limit_s,
-        evaluations=evaluations,
-        seed=seed,
-        threads=threads,
-        start=start,
-        without=tuple(without),
-    )
+    texts = {key: _text(value) for key, value in options.items()}
+    budget = Budget(time_limit_s, evaluations, seed, threads)
     with _caller_not_run_again():
-        result = solve_request(request)
-    front = None if result.front is None else tuple(_point(point, instance) for point in result.front)
-    same = {name: getattr(result, name) for name in Solution.__dataclass_fields__ if name not in ("plan", "front")}
-    return Solution(plan=plan_of(result.plan, instance, "plan") if result.plan else None, front=front, **same)
+        result = solve_request(
+            instance, solver, texts, objective, budget, reference=reference, start=start, left_out=without
+        )
+    front = None
+    if result.front is not None:
+        points = [(plan_of(point.plan, instance, "front"), point.time_s, point.energy_j) for point in result.front]
+        front = tuple(FrontPoint(*point) for point in points)
+    same = {field.name: getattr(result, field.name) for field in fields(Solution)}
+    return Solution(**{**same, "front": front, "plan": result.plan and plan_of(result.plan, instance, "plan")})
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two feasible plans of one instance, side by side.
-
-    Attributes
-    ----------
-    first, second
-        What they cost.
-    time_saving, energy_saving
-        (first - second) / first: what the second saves of the first, negative where it costs more.
-    only_first, only_second
-        GPUs that only one of them uses, by name.
-    """
+    """Two feasible plans of one instance, side by side: what they cost and what the second saves of the first."""
 
     first: Evaluation
     second: Evaluation
-    time_saving: float
+    time_saving: float  # (first - second) / first; negative where the second costs more
     energy_saving: float
-    only_first: tuple[str, ...]
+    only_first: tuple[str, ...]  # GPUs that only one of them uses, by name
     only_second: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -312,10 +236,6 @@ def draw(instance: Instance, plan: Plan) -> Figure:
     from bench.reporting.plots.plan import plan_figure
 
     return plan_figure(instance, plan)
-
-
-def _point(point: _FrontPoint, instance: Instance) -> FrontPoint:
-    return FrontPoint(plan_of(point.plan, instance, "front"), point.time_s, point.energy_j)
 
 
 @contextmanager

@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
-from bench.studies.ablation import FILE, GROUNDS, SOLVER, VARIANTS, Limit, append_run, read_runs, runs, write_runs
+from bench.studies.ablation import FILE, GROUNDS, SOLVER, VARIANTS, append_run, budget_text, read_runs, runs, write_runs
 from instances.errors import InputError
+from solvers.core.interface import Budget
 from solvers.core.sources import solver_digest
 
 
-def write_ablation(path: Path, limit: Limit, seeds: int, fresh: bool = False) -> None:
+def write_ablation(path: Path, limit: Budget, seeds: int, fresh: bool = False) -> None:
     """Make what is missing in the file. InputError if it holds runs of another budget or of another solver."""
     known = [] if fresh else read_runs(path)
-    other = {run.budget for run in known} - {str(limit)}
+    other = {run.budget for run in known} - {budget_text(limit)}
     if other:
-        raise InputError(f"{path}: holds runs of {other.pop()}, not of {limit}; --fresh starts over")
+        raise InputError(f"{path}: holds runs of {other.pop()}, not of {budget_text(limit)}; --fresh starts over")
     if {run.sources for run in known} - {solver_digest(SOLVER)}:
         raise InputError(f"{path}: holds runs of {SOLVER} by other code; --fresh starts over")
     write_runs(path, known)  # without a line that was cut short
@@ -37,7 +38,7 @@ def main(
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget old runs: needed when the solver changed.")] = False,
 ) -> None:
     """Compare the whole algorithm with variants; goes on where it stopped."""
-    limit = Limit(seconds=seconds) if evaluations is None else Limit(evaluations=evaluations)
+    limit = Budget(seconds=seconds) if evaluations is None else Budget(evaluations=evaluations)
     try:
         write_ablation(out, limit, seeds, fresh)
     except InputError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -92,11 +92,10 @@ def show_report(report: Report, path: Path) -> None:
     print(f"\nReport: {path}, {path.with_suffix('.html')}")  # noqa: T201
 
 
-def show_list(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+def show_list(columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]]) -> None:
     """One line for each thing there is, however wide the terminal."""
-    texts = [[", ".join(v) if isinstance(v, list) else str(v) for v in row.values()] for row in rows]
-    cells = [list(columns), *texts]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(columns))]
+    cells = [list(columns), *([", ".join(v) if isinstance(v, list) else v for v in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Annotated
 
@@ -15,17 +16,15 @@ def solvers(as_json: Json = False) -> int:
     """List the solvers: what each is and what it proves."""
     from solvers.core.registry import solver_types
 
-    rows = [
-        {
-            "name": name,
-            "proves": solver.proves.value,
-            "summary": solver.summary,
-            "options": [f"{option.name}={option.default}" for option in fields(solver)],
-        }
-        for name, solver in solver_types().items()
-    ]
-    print_json({"solvers": rows}) if as_json else show_list(("solver", "proves", "summary", "options"), rows)
-    return DONE
+    return _answer(
+        "solvers",
+        ("solver", "proves", "summary", "options"),
+        [
+            (name, kind.proves.value, kind.summary, [f"{option.name}={option.default}" for option in fields(kind)])
+            for name, kind in solver_types().items()
+        ],
+        as_json,
+    )
 
 
 def warmup(
@@ -49,21 +48,24 @@ def families(as_json: Json = False) -> int:
     from instances.generator.family import families as known
 
     rows = [
-        {
-            "name": name,
-            "summary": family.summary,
-            "options": [f"{key}={option.default}" for key, option in family.options.items()],
-        }
+        (name, family.summary, [f"{key}={option.default}" for key, option in family.options.items()])
         for name, family in known().items()
     ]
-    print_json({"families": rows}) if as_json else show_list(("family", "summary", "options"), rows)
-    return DONE
+    return _answer("families", ("family", "summary", "options"), rows, as_json)
 
 
 def suites(as_json: Json = False) -> int:
     """List the suites that come with the package."""
     from bench.runs.suite import shipped
 
-    rows = [{"name": name, "summary": suite.summary} for name, suite in shipped().items()]
-    print_json({"suites": rows}) if as_json else show_list(("suite", "summary"), rows)
+    rows = [(name, suite.summary) for name, suite in shipped().items()]
+    return _answer("suites", ("suite", "summary"), rows, as_json)
+
+
+def _answer(what: str, columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]], as_json: bool) -> int:
+    """Say what there is; the first column holds names."""
+    if as_json:
+        print_json({what: [dict(zip(("name", *columns[1:]), row, strict=True)) for row in rows]})
+    else:
+        show_list(columns, rows)
     return DONE

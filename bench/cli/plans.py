@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,10 @@ from bench.cli.options import (
 
 if TYPE_CHECKING:
     from bench.records.record import Result
+    from instances.instance import Instance
+    from instances.plan import Plan
+    from instances.referee.check import Infeasible
+    from instances.referee.evaluate import Evaluation
 
 
 def evaluate(
@@ -37,7 +41,6 @@ def evaluate(
 ) -> int:
     """What a plan costs, by the referee. Exit status 1 if it is infeasible."""
     from bench.cli.display import show_evaluation
-    from bench.runs.request import evaluation_answer
     from instances.files import read_instance, read_plan
     from instances.referee.check import Infeasible, check
 
@@ -46,7 +49,7 @@ def evaluate(
     plan = read_plan(plan_file, instance)
     checked = check(instance, plan)
     if as_json:
-        print_json(evaluation_answer(instance, plan, checked))
+        print_json(_evaluation(instance, plan, checked))
     else:
         show_evaluation(instance, plan, checked)
     if isinstance(checked, Infeasible):
@@ -79,32 +82,30 @@ def solve(
 ) -> int:
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
-    from bench.runs.request import Request, solve_request
-    from instances.files import check_writable, read_instance, read_plan
+    from bench.runs.request import solve_request
+    from instances.files import check_writable, read_instance, read_plan, write_text
+    from solvers.core.interface import Budget
 
     check_picture(picture)
-    instance, options, left_out = read_instance(instance_file), key_values(option), tuple(without or ())
-    plan = None if start is None else read_plan(start, instance)
-    request = Request(
+    instance = read_instance(instance_file)
+    options, plan = key_values(option), None if start is None else read_plan(start, instance)
+    if out is not None:
+        check_writable(out)
+    result = solve_request(
         instance,
         solver,
         options,
         objective,
-        reference,
-        time_limit,
-        evaluations,
-        seed,
-        threads,
-        plan,
-        left_out,
+        Budget(time_limit, evaluations, seed, threads),
+        reference=reference,
+        start=plan,
         start_name=str(start),
+        left_out=without or (),
+        live=not as_json and sys.stderr.isatty(),
     )
-    if out is not None:
-        check_writable(out)
-    result = solve_request(request, live=not as_json and sys.stderr.isatty())
     print_json(result.to_json()) if as_json else show_result(result)
-    if out is not None:
-        _write_plan(result, out)
+    if out is not None and result.plan is not None:
+        write_text(out, f"{result.plan.to_line()}\n")
     if picture is not None:
         from bench.reporting.picture import draw_answer
 
@@ -113,11 +114,29 @@ def solve(
     return _exit_status(result)
 
 
-def _write_plan(result: Result, out: Path) -> None:
-    from instances.files import write_text
+def _evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeasible) -> dict[str, Any]:
+    """The object of `evaluate --json`; metrics are null and `gpus` empty if the plan is infeasible."""
+    from bench.records.record import Breakdown
+    from instances.instance import COST_MODEL_VERSION
+    from instances.referee.check import Infeasible
 
-    if result.plan is not None:
-        write_text(out, f"{result.plan.to_line()}\n")
+    reasons = checked.reasons if isinstance(checked, Infeasible) else ()
+    metrics: dict[str, Any] = {**dict.fromkeys(Breakdown.model_fields), "gpus": []}
+    if not isinstance(checked, Infeasible):
+        metrics = Breakdown.of(instance, checked).model_dump(mode="json")
+    return {
+        "feasible": not reasons,
+        "reason": reasons[0] if reasons else None,
+        "violations": reasons,
+        **metrics,
+        "stages": plan.stages,
+        "replicas": plan.replicas,
+        "micro_batch": plan.micro_batch,
+        "layers": plan.layers,
+        "instance": instance.name,
+        "instance_hash": instance.content_hash,
+        "cost_model_version": COST_MODEL_VERSION,
+    }
 
 
 def _exit_status(result: Result) -> int:

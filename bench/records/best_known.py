@@ -17,6 +17,7 @@ from instances.files import FileModel, PlanFile, model_from_text, read_text, wri
 from instances.instance import COST_MODEL_VERSION, Positive
 from instances.objective import Reference
 
+SCHEMA: Literal["geotrain-bench/best-known/1"] = "geotrain-bench/best-known/1"
 FILE = "best_known.jsonl"
 Key = tuple[str, str, float | None, float | None]
 """Content hash, objective, and T_ref and E_ref where the objective is relative to them."""

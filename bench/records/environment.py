@@ -42,9 +42,12 @@ def commit() -> tuple[str | None, bool | None]:
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None, None
-    head = _git(root, "rev-parse", "HEAD")
-    status = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return head or None, None if status is None else bool(status)
+    words = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"]
+    try:
+        found = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+    return found.removesuffix("-dirty"), found.endswith("-dirty")
 
 
 @cache
@@ -57,14 +60,6 @@ def machine() -> Machine:
         system=platform.system(),
         architecture=platform.machine(),
     )
-
-
-def _git(root: Path, *words: str) -> str | None:
-    try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 def _processor() -> str:

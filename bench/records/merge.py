@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.records.best_known import (
+    SCHEMA,
     BestKnown,
     Credit,
     Key,
@@ -24,10 +25,12 @@ from bench.runs.known_hashes import known_hashes
 from bench.runs.store import Store
 from bench.verification.checks import verify_record
 from instances.errors import InputError
-from instances.files import PlanFile
 from instances.instance import COST_MODEL_VERSION
 from instances.objective import parse_objective
 from solvers.core.interface import Status
+
+OF_THE_RECORD = ("instance", "instance_hash", "cost_model_version", "objective", "value", "bound", "plan")
+"""What an entry takes from the record as it is."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ class Merged:
     file: str
     entries: int
     proven: int
-    new: int
-    better_values: int
-    better_bounds: int
-    of_other_instances: int  # runs left out: the committed file holds instances of shipped suites only
+    new: int = 0
+    better_values: int = 0
+    better_bounds: int = 0
+    of_other_instances: int = 0  # runs left out: the committed file holds instances of shipped suites only
 
 
 def merge_folders(folders: Sequence[Path], file: Path | None) -> Merged:
@@ -62,15 +65,8 @@ def merge_folders(folders: Sequence[Path], file: Path | None) -> Merged:
                 _refuse_unfit(record, store, known)
                 _merge(known, record, counts)
     write_best_known(target, known.values())
-    return Merged(
-        file=str(target),
-        entries=len(known),
-        proven=sum(entry.proven for entry in known.values()),
-        new=counts["new"],
-        better_values=counts["better_values"],
-        better_bounds=counts["better_bounds"],
-        of_other_instances=counts["of_other_instances"],
-    )
+    proven = sum(entry.proven for entry in known.values())
+    return Merged(str(target), len(known), proven, **counts)
 
 
 def _current(entry: BestKnown, held: set[str] | None) -> bool:
@@ -102,7 +98,15 @@ def _merge(known: dict[Key, BestKnown], record: Record, counts: Counter[str]) ->
     value, bound = record.value, record.bound
     if entry is None:
         if value is not None and record.plan is not None:  # a bound alone waits for a plan
-            known[key] = _new(record, value, record.plan)
+            same = {name: getattr(record, name) for name in OF_THE_RECORD}
+            by = _credit(record)
+            known[key] = BestKnown(
+                schema=SCHEMA,
+                reference=record.needed_reference,
+                value_by=by,
+                bound_by=None if bound is None else by,
+                **same,
+            )
             counts["new"] += 1
         return
     changes: dict[str, Any] = {}
@@ -114,22 +118,6 @@ def _merge(known: dict[Key, BestKnown], record: Record, counts: Counter[str]) ->
         changes |= {"bound": min(bound, least), "bound_by": _credit(record)}
         counts["better_bounds"] += 1
     known[key] = entry.model_copy(update=changes)
-
-
-def _new(record: Record, value: float, plan: PlanFile) -> BestKnown:
-    return BestKnown(
-        schema="geotrain-bench/best-known/1",
-        instance=record.instance,
-        instance_hash=record.instance_hash,
-        cost_model_version=record.cost_model_version,
-        objective=record.objective,
-        reference=record.needed_reference,
-        value=value,
-        bound=record.bound,
-        plan=plan,
-        value_by=_credit(record),
-        bound_by=None if record.bound is None else _credit(record),
-    )
 
 
 def _refuse_contradiction(entry: BestKnown, record: Record) -> None:
@@ -148,13 +136,5 @@ def _refuse_contradiction(entry: BestKnown, record: Record) -> None:
 
 
 def _credit(record: Record) -> Credit:
-    return Credit(
-        solver=record.solver,
-        options=record.options,
-        seed=record.seed,
-        threads=record.threads,
-        time_limit_s=record.time_limit_s,
-        evaluation_limit=record.evaluation_limit,
-        commit=record.commit,
-        day=datetime.now(UTC).date().isoformat(),
-    )
+    same = {name: getattr(record, name) for name in Credit.model_fields if name != "day"}
+    return Credit(**same, day=datetime.now(UTC).date().isoformat())

@@ -9,7 +9,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
@@ -21,19 +22,11 @@ from instances.errors import InputError
 from instances.files import FileModel, PlanFile, model_from_json
 from instances.instance import COST_MODEL_VERSION, Instance
 from instances.objective import Objective, Reference, parse_objective
-from instances.plan import gpu_name
+from instances.plan import Plan, gpu_name
 from instances.referee.evaluate import Evaluation
-from solvers.core.interface import Budget, Problem, Status
+from solvers.core.interface import Budget, Problem, Status, TracePoint
 
 SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
-
-
-class TracePoint(NamedTuple):
-    """The best value known after so many seconds and evaluations; a list of three in the file."""
-
-    seconds: float
-    evaluations: int
-    value: float
 
 
 class FrontPoint(FileModel):
@@ -42,6 +35,11 @@ class FrontPoint(FileModel):
     time_s: float
     energy_j: float
     plan: PlanFile
+
+    @classmethod
+    def of(cls, plan: Plan, evaluation: Evaluation, instance: Instance) -> FrontPoint:
+        """The point of a plan."""
+        return cls(time_s=evaluation.time_s, energy_j=evaluation.energy_j, plan=PlanFile.of(plan, instance))
 
 
 class GpuUse(FileModel):
@@ -74,15 +72,9 @@ class Breakdown(FileModel):
     @classmethod
     def of(cls, instance: Instance, evaluation: Evaluation) -> Breakdown:
         """The breakdown of an evaluation, GPUs by name."""
-        totals = {name: getattr(evaluation, name) for name in cls.model_fields if name != "gpus"}
-        uses = [
-            GpuUse(
-                gpu=gpu_name(instance, share.gpu),
-                **{name: getattr(share, name) for name in GpuUse.model_fields if name != "gpu"},
-            )
-            for share in evaluation.gpus
-        ]
-        return cls(**totals, gpus=tuple(uses))
+        uses = [GpuUse(**{**vars(share), "gpu": gpu_name(instance, share.gpu)}) for share in evaluation.gpus]
+        totals = {name: getattr(evaluation, name) for name in cls.model_fields}
+        return cls(**{**totals, "gpus": tuple(uses)})
 
 
 class GridProof(FileModel, extra="allow"):
@@ -102,13 +94,15 @@ class GridProof(FileModel, extra="allow"):
 
 
 class Named(FileModel):
-    """What names a run for a reader."""
+    """What names a run for a reader, and what computed it."""
 
     instance: str
+    instance_hash: str
     objective: str
     solver: str
     options: dict[str, str]
     seed: int
+    code: str | None = None  # digest of what computes it; None in folders older than that
 
     @property
     def label(self) -> str:
@@ -121,7 +115,41 @@ class Named(FileModel):
         return f"{self.instance}, {self.objective}, {self.label}, seed {self.seed}"
 
 
-class Result(Named):
+class Asked(Named):
+    """All that was asked of a run."""
+
+    reference: Reference | None
+    threads: int
+    time_limit_s: float | None
+    evaluation_limit: int | None
+    cost_model_version: int
+
+    @property
+    def needed_reference(self) -> Reference | None:
+        """The reference, where the objective is relative to one."""
+        return self.reference if parse_objective(self.objective).needs_reference else None
+
+    @property
+    def question(self) -> str:
+        """Names the run by all that can change its result but the code; the order of options does not matter."""
+        reference = self.needed_reference
+        return _digest(
+            {
+                "cost_model_version": self.cost_model_version,
+                "instance": [self.instance, self.instance_hash],
+                "solver": [self.solver, self.options],
+                "objective": [self.objective, reference and [reference.time_s, reference.energy_j]],
+                "budget": [self.time_limit_s, self.evaluation_limit, self.threads, self.seed],
+            }
+        )
+
+    @property
+    def own_key(self) -> str:
+        """Names the run by all that can change its result; in old records, which name no code, the question."""
+        return self.question if self.code is None else _digest([self.question, self.code])
+
+
+class Result(Asked):
     """The answer of `solve --json`: what was asked and what the referee says of the outcome.
 
     Metrics are None where there is no plan. `details` are the solver's own.
@@ -130,7 +158,6 @@ class Result(Named):
     status: Status
     ended: Termination
     reason: str | None
-    reference: Reference | None
     value: float | None
     bound: float | None
     gap: float | None
@@ -143,42 +170,41 @@ class Result(Named):
     warm_up_s: float | None = None  # until the search began; None if it never did, and in older records
     compile_s: float | None = None  # of older records only
     evaluations: int
-    threads: int
-    time_limit_s: float | None
-    evaluation_limit: int | None
-    trace: tuple[TracePoint, ...]
+    trace: tuple[TracePoint, ...]  # lists of three in the file
     details: dict[str, JsonValue]
-    instance_hash: str
-    cost_model_version: int
-    code: str | None = None  # digest of what computed it; None in records older than that
     without: tuple[str, ...] | None = None  # GPUs that `solve --without` took away
+
+    @classmethod
+    def of(cls, task: Task, ending: Ending, verdict: Verdict, **more: Any) -> Self:
+        """The result of a task, with `more` fields; the verdict's plans are of the task's instance."""
+        evaluation, outcome, instance = verdict.evaluation, ending.outcome, task.instance
+        front = None
+        if verdict.front is not None:
+            front = tuple(FrontPoint.of(each.plan, each.evaluation, instance) for each in verdict.front)
+        return cls(
+            **dict(task.asked),
+            status=verdict.status,
+            ended=ending.termination,
+            reason="; ".join(reason for reason in (ending.reason, verdict.reason) if reason) or None,
+            value=verdict.value,
+            bound=verdict.bound,
+            gap=verdict.gap,
+            plan=PlanFile.of(verdict.plan, instance) if verdict.plan else None,
+            front=front,
+            time_s=evaluation.time_s if evaluation else None,
+            energy_j=evaluation.energy_j if evaluation else None,
+            wall_s=ending.wall_s,
+            cpu_s=ending.cpu_s,
+            warm_up_s=ending.warm_up_s,
+            evaluations=outcome.evaluations,
+            trace=outcome.trace,
+            details=json.loads(json.dumps(dict(outcome.details))),
+            **more,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The object of the file or answer; what was never set (see the fields with a default) is left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-    @property
-    def budget(self) -> Budget:
-        """What the solver was given."""
-        return Budget(self.time_limit_s, self.evaluation_limit, self.seed, self.threads)
-
-    @property
-    def needed_reference(self) -> Reference | None:
-        """The reference, where the objective is relative to one."""
-        return self.reference if parse_objective(self.objective).needs_reference else None
-
-    @property
-    def question(self) -> str:
-        """Names what was asked, whichever code answered; see `Task.question`."""
-        return _digest(
-            _question(
-                self.cost_model_version,
-                (self.instance, self.instance_hash),
-                (self.solver, self.options),
-                (self.objective, self.needed_reference),
-                self.budget,
-            )
-        )
 
     @property
     def final(self) -> bool:
@@ -218,11 +244,6 @@ class Record(Result):
     machine: Machine
     checksum: str
 
-    @property
-    def own_key(self) -> str:
-        """The key that its content gives."""
-        return key_of(self.question, self.code)
-
     def sealed(self) -> Record:
         """The same record with the checksum of its content."""
         return self.model_copy(update={"checksum": checksum(self.to_json())})
@@ -243,23 +264,28 @@ class Task:
     budget: Budget
     code: str
 
-    @property
-    def question(self) -> str:
-        """Names the run by all that can change its result but the code; the order of options does not matter."""
-        return _digest(
-            _question(
-                COST_MODEL_VERSION,
-                (self.instance.name, self.instance.content_hash),
-                (self.solver, self.options),
-                (str(self.objective), self.reference if self.objective.needs_reference else None),
-                self.budget,
-            )
+    @cached_property
+    def asked(self) -> Asked:
+        """What its record says of it."""
+        return Asked(
+            instance=self.instance.name,
+            instance_hash=self.instance.content_hash,
+            objective=str(self.objective),
+            solver=self.solver,
+            options=dict(self.options),
+            seed=self.budget.seed,
+            code=self.code,
+            reference=self.reference,
+            threads=self.budget.threads,
+            time_limit_s=self.budget.seconds,
+            evaluation_limit=self.budget.evaluations,
+            cost_model_version=COST_MODEL_VERSION,
         )
 
     @property
     def key(self) -> str:
         """Names the run by all that can change its result, the code included."""
-        return key_of(self.question, self.code)
+        return self.asked.own_key
 
     @property
     def problem(self) -> Problem:
@@ -273,56 +299,16 @@ def label(solver: str, options: Mapping[str, str]) -> str:
     return f"{solver}[{words}]" if words else solver
 
 
-def result_fields(task: Task, ending: Ending, verdict: Verdict) -> dict[str, Any]:
-    """The fields of a `Result`; the verdict's plans are of the task's instance."""
-    evaluation, outcome, instance = verdict.evaluation, ending.outcome, task.instance
-    reasons = [reason for reason in (ending.reason, verdict.reason) if reason]
-    front = [
-        FrontPoint(
-            time_s=each.evaluation.time_s, energy_j=each.evaluation.energy_j, plan=PlanFile.of(each.plan, instance)
-        )
-        for each in verdict.front or ()
-    ]
-    return {
-        "instance": instance.name,
-        "objective": str(task.objective),
-        "solver": task.solver,
-        "options": dict(task.options),
-        "seed": task.budget.seed,
-        "status": verdict.status,
-        "ended": ending.termination,
-        "reason": "; ".join(reasons) or None,
-        "reference": task.reference,
-        "value": verdict.value,
-        "bound": verdict.bound,
-        "gap": verdict.gap,
-        "plan": verdict.plan and PlanFile.of(verdict.plan, instance),
-        "front": None if verdict.front is None else tuple(front),
-        "time_s": evaluation and evaluation.time_s,
-        "energy_j": evaluation and evaluation.energy_j,
-        "wall_s": ending.wall_s,
-        "cpu_s": ending.cpu_s,
-        "warm_up_s": ending.warm_up_s,
-        "evaluations": outcome.evaluations,
-        "threads": task.budget.threads,
-        "time_limit_s": task.budget.seconds,
-        "evaluation_limit": task.budget.evaluations,
-        "trace": tuple(TracePoint(point.seconds, point.evaluations, point.value) for point in outcome.trace),
-        "details": json.loads(json.dumps(dict(outcome.details))),
-        "instance_hash": instance.content_hash,
-        "cost_model_version": COST_MODEL_VERSION,
-        "code": task.code,
-    }
-
-
 def record_of(task: Task, ending: Ending, jobs: int) -> Record:
     """The record that a store keeps: the judged result, its breakdown and its origin."""
     verdict = judge(task.problem, ending.outcome)
     commit, dirty = environment.commit()
-    return Record(
+    return Record.of(
+        task,
+        ending,
+        verdict,
         schema=SCHEMA,
         key=task.key,
-        **result_fields(task, ending, verdict),
         gpus=task.instance.gpus,
         breakdown=Breakdown.of(task.instance, verdict.evaluation) if verdict.evaluation else None,
         jobs=jobs,
@@ -338,29 +324,6 @@ def record_of(task: Task, ending: Ending, jobs: int) -> Record:
 def checksum(content: Mapping[str, Any]) -> str:
     """Digest of a record's JSON without its checksum: shows that a stored figure was changed after it was written."""
     return _digest({key: value for key, value in content.items() if key != "checksum"})
-
-
-def key_of(question: str, code: str | None) -> str:
-    """A run's key; records older than the digest of code have their question's."""
-    return question if code is None else _digest([question, code])
-
-
-def _question(
-    cost_model_version: int,
-    instance: tuple[str, str],
-    solver: tuple[str, Mapping[str, str]],
-    objective: tuple[str, Reference | None],
-    budget: Budget,
-) -> dict[str, Any]:
-    text, reference = objective
-    seconds = None if budget.seconds is None else float(budget.seconds)  # 5 and 5.0 are one limit
-    return {
-        "cost_model_version": cost_model_version,
-        "instance": instance,
-        "solver": [solver[0], dict(solver[1])],
-        "objective": [text, reference and [reference.time_s, reference.energy_j]],
-        "budget": [seconds, budget.evaluations, budget.threads, budget.seed],
-    }
 
 
 def _digest(content: Any) -> str:

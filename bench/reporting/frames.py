@@ -17,6 +17,10 @@ BASELINE = "megatron"
 MISSING = "missing"
 """The status of a run without a record."""
 SOLVED = ("optimal", "feasible")
+MEDIANS = [
+    *("value", "time_s", "energy_j", "optimality_gap", "certified_gap", "best_known_gap"),
+    *("time_saving", "energy_saving"),
+]
 BY = ["instance", "gpus", "objective", "solver"]
 NUMBERS = ["value", "bound", "gap", "time_s", "energy_j", "wall_s", "front_points"]
 KNOWN = ["known_value", "known_bound", "known_optimum"]  # of the problem, by the file of best known values
@@ -91,61 +95,37 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
     for name, own, known, extreme in sources:
         of_runs, committed = problems[own].transform(extreme), problems[known].transform(extreme)
         runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
-    for gap, truth in (("optimality_gap", "optimum"), ("best_known_gap", "best_value")):
-        pairs = zip(runs["value"], runs[truth], strict=True)
-        runs[gap] = [optimality_gap(_number(value), _number(least)) for value, least in pairs]
+    runs["optimality_gap"] = optimality_gap(runs["value"], runs["optimum"])
+    runs["best_known_gap"] = optimality_gap(runs["value"], runs["best_value"])
     runs["certified_gap"] = (runs["value"] - runs["best_bound"]) / runs["value"]
     # The baseline's plan is the same under every objective, so any of its rows that has a plan serves.
     plans = runs[(runs["solver"] == BASELINE) & runs["time_s"].notna()].drop_duplicates("instance")
-    for measure in ("time_s", "energy_j"):
-        baseline = runs["instance"].map(plans.set_index("instance")[measure])
-        runs[f"{measure.split('_')[0]}_saving"] = [
-            saving(_number(b), _number(p)) for b, p in zip(baseline, runs[measure], strict=True)
-        ]
-    columns = ["optimality_gap", "best_known_gap", "time_saving", "energy_saving"]
-    runs[columns] = runs[columns].astype("float64")
+    for figure, measure in (("time_saving", "time_s"), ("energy_saving", "energy_j")):
+        runs[figure] = saving(runs["instance"].map(plans.set_index("instance")[measure]), runs[measure])
     return runs
 
 
 def summary_table(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per instance, objective and solver: medians over seeds, how many runs solved it, and of how many.
 
-    Runs that failed stay in the count; medians are over the runs that have a plan.
+    Runs that failed stay in the count; medians are over the runs that have a plan, all others have no figures.
     """
-    rows = []
-    order = {name: list(dict.fromkeys(runs[name])) for name in BY}
-    places = runs[BY].apply(lambda column: column.map(order[column.name].index))
-    for key, group in runs.loc[places.sort_values(BY, kind="stable").index].groupby(BY, sort=False):
-        solved = group[group["status"].isin(SOLVED)]
-        rows.append(
-            {
-                **dict(zip(BY, key, strict=True)),
-                "status": _statuses(group["status"]),
-                "runs": len(group),
-                "solved": len(solved),
-                **{
-                    name: solved[name].median()
-                    for name in (
-                        "value",
-                        "time_s",
-                        "energy_j",
-                        "optimality_gap",
-                        "certified_gap",
-                        "best_known_gap",
-                        "time_saving",
-                        "energy_saving",
-                    )
-                },
-                "value_worst": solved["value"].max(),
-                "wall_s": group["wall_s"].median(),
-                "gap": solved["gap"].median(),
-                "bound": group["bound"].max(),
-                "optimum": group["optimum"].iloc[0],
-                "best_bound": group["best_bound"].iloc[0],
-                "best_value": group["best_value"].iloc[0],
-            }
-        )
-    return pd.DataFrame(rows)
+    if runs.empty:
+        return pd.DataFrame()
+    in_order = {name: pd.Categorical(runs[name], runs[name].unique(), ordered=True) for name in BY}
+    alike = runs.assign(**in_order, solved=runs["status"].isin(SOLVED)).groupby(BY, observed=True)
+    summary = alike.agg(
+        status=("status", _statuses),
+        runs=("status", "size"),
+        solved=("solved", "sum"),
+        **{name: (name, "median") for name in MEDIANS},
+        value_worst=("value", "max"),
+        wall_s=("wall_s", "median"),
+        gap=("gap", "median"),
+        bound=("bound", "max"),
+        **{name: (name, "first") for name in ("optimum", "best_bound", "best_value")},
+    )
+    return summary.reset_index().astype(runs.dtypes[BY].to_dict())
 
 
 def _statuses(statuses: pd.Series[str]) -> str:
@@ -192,7 +172,3 @@ def _refuse_contradictions(where: str, rows: pd.DataFrame) -> None:
 
 def _run(row: pd.Series[Any]) -> str:
     return row["solver"] if row["seed"] < 0 else f"{row['solver']} (seed {row['seed']})"
-
-
-def _number(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from bench.runs.judge import certified_gap
 
 __all__ = ["ContradictionError", "certified_gap", "hypervolume_share", "optimality_gap", "saving"]
+
+Figures = TypeVar("Figures", float, "pd.Series[float]")
+"""One figure, or one for each run."""
 
 TOLERANCE = 1e-9
 """Relative room for rounding between two values that should agree."""
@@ -20,14 +25,14 @@ class ContradictionError(Exception):
     """Two results that cannot both be right, such as a bound above the value of a feasible plan."""
 
 
-def optimality_gap(value: float | None, optimum: float | None) -> float | None:
+def optimality_gap(value: Figures | None, optimum: Figures | None) -> Figures | None:
     """(v - v*) / v*; None without a plan or without a proof."""
     if value is None or optimum is None:
         return None
     return (value - optimum) / optimum
 
 
-def saving(baseline: float | None, plan: float | None) -> float | None:
+def saving(baseline: Figures | None, plan: Figures | None) -> Figures | None:
     """(baseline - plan) / baseline; negative where the plan is worse, None where either is missing."""
     if baseline is None or plan is None:
         return None

@@ -93,30 +93,24 @@ class Report:
     traces: pd.DataFrame
     fronts: pd.DataFrame
 
+    @property
+    def sections(self) -> dict[str, Sequence[str]]:
+        """What follows the table and the figures: lists by heading, empty ones left out."""
+        lists: dict[str, Sequence[str]] = {
+            f"Missing: {len(self.missing)} of {len(self.runs)} runs": self.missing,
+            "What went wrong": self.problems,
+            "How to read it": NOTES,
+            "Made with": self.origin,
+        }
+        return {heading: lines for heading, lines in lists.items() if lines}
+
     def markdown(self, figures: list[Drawn]) -> str:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.table, ""]
         for figure in figures:
             lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
-        if self.missing:
-            lines += [
-                f"## Missing: {len(self.missing)} of {len(self.runs)} runs",
-                "",
-                *_bullets(self.missing),
-                "",
-            ]
-        if self.problems:
-            lines += ["## What went wrong", "", *_bullets(self.problems), ""]
-        lines += [
-            "## How to read it",
-            "",
-            *_bullets(list(NOTES)),
-            "",
-            "## Made with",
-            "",
-            *_bullets(self.origin),
-            "",
-        ]
+        for heading, entries in self.sections.items():
+            lines += [f"## {heading}", "", *(f"- {entry}" for entry in entries), ""]
         return "\n".join(lines)
 
 
@@ -166,26 +160,16 @@ def headline_table(folder: Path) -> str:
 
 
 def _origin(records: list[Record]) -> list[str]:
+    commits = [f"{each.commit}{' with uncommitted changes' * bool(each.dirty)}" for each in records if each.commit]
+    commits += ["none (an installed copy)" for each in records if each.commit is None]
+    machines = [_pairs(each.machine.model_dump()) for each in records]
     lines = [f"cost model version {COST_MODEL_VERSION}"]
-    for name, words in (("commit", _commit), ("machine", _machine), ("versions", _versions)):
-        lines += [f"{name}: {text}" for text in dict.fromkeys(map(words, records))]
+    lines += [f"commit: {text}" for text in dict.fromkeys(commits)]
+    lines += [f"machine: {text}" for text in dict.fromkeys(machines)]
+    lines += [f"versions: {text}" for text in dict.fromkeys(_pairs(each.versions) for each in records)]
     if any(not record.timed_alone for record in records):
         lines.append("runs were made side by side: their seconds are no timings")
     return lines
-
-
-def _commit(record: Record) -> str:
-    if record.commit is None:
-        return "none (an installed copy)"
-    return f"{record.commit}{' with uncommitted changes' if record.dirty else ''}"
-
-
-def _machine(record: Record) -> str:
-    return _pairs(record.machine.model_dump())
-
-
-def _versions(record: Record) -> str:
-    return _pairs(record.versions)
 
 
 def _pairs(values: Mapping[str, object]) -> str:
@@ -210,10 +194,6 @@ def _failed(record: Record) -> bool:
     return refuted or not record.final
 
 
-def _bullets(lines: list[str]) -> list[str]:
-    return [f"- {line}" for line in lines]
-
-
 def _unmarked(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>|" else letter for letter in " ".join(text.split()))
@@ -228,5 +208,5 @@ def _page(report: Report, figures: list[Drawn]) -> str:
     return (
         Environment(autoescape=True)
         .from_string(template)
-        .render(report=report, header=list(COLUMNS), rows=rows, right=right, notes=NOTES, figures=figures)
+        .render(report=report, header=list(COLUMNS), rows=rows, right=right, figures=figures)
     )

@@ -39,7 +39,7 @@ class Termination(StrEnum):
 
 @dataclass(frozen=True)
 class Ending:
-    """What came of an isolated run. `reason` says in a line why it did not finish, if it did not."""
+    """How an isolated run ended and what it found. `reason` says in a line why it did not finish, if it did not."""
 
     outcome: Outcome
     termination: Termination
@@ -55,7 +55,10 @@ def preload(modules: Sequence[str]) -> None:
 
 
 class IsolatedRun:
-    """One child at work. Poll it with `absorb` until `ending` is there; kill it by `interrupt`."""
+    """One child at work. Poll it with `absorb` until `ending` is there, or `wait`; kill it by `interrupt`.
+
+    `on_compiling` is called where the solver has to be compiled first, which takes up to a minute.
+    """
 
     def __init__(
         self,
@@ -93,10 +96,6 @@ class IsolatedRun:
             return self._called + WARM_UP_S
         return None if self._seconds is None else self._started + self._seconds + GRACE_S
 
-    @property
-    def _warm_up_s(self) -> float | None:
-        return None if self._started is None else self._started - self._called
-
     def absorb(self) -> None:
         """Take in what the child has said, without waiting; sets `ending` when the run is over."""
         try:
@@ -107,55 +106,60 @@ class IsolatedRun:
                 self._lost()
         if self.ending is None and self.deadline is not None and time.monotonic() > self.deadline:
             if self._started is None:
-                self._not_started(f"the warm-up took longer than {WARM_UP_S:.0f} s")
+                self._failed(f"the warm-up took longer than {WARM_UP_S:.0f} s")
             else:
-                self._finish(self._rescued(), Termination.TIME_LIMIT, None, "stopped from outside at its time limit")
+                self._finish(Termination.TIME_LIMIT, "stopped from outside at its time limit")
+
+    def wait(self) -> Ending:
+        """The ending, once the child ends, its limit passes or the caller is interrupted."""
+        try:
+            while self.ending is None:
+                wait_for_any([self])
+                self.absorb()
+        except KeyboardInterrupt:
+            self.interrupt()
+        assert self.ending is not None
+        return self.ending
 
     def interrupt(self) -> None:
         """Stop the child; `ending` holds what it had found."""
         self.absorb()
         if self.ending is None:
-            reason = "interrupted" if self._started else "interrupted before the search began"
-            self._finish(self._rescued(), Termination.INTERRUPTED, None, reason)
+            self._finish(
+                Termination.INTERRUPTED, "interrupted" if self._started else "interrupted before the search began"
+            )
 
     def _hear(self, kind: str, content: Any) -> None:
-        hearers: dict[str, Callable[[Any], None]] = {
-            "started": self._start,
-            "plan": self._take,
-            "bound": self._raise_bound,
-            "details": self._details.update,
-            "outcome": self._take_outcome,
-            "error": self._crashed,
-            "memory": self._out_of_memory,
-        }
-        hearers[kind](content)
+        match kind:
+            case "started":
+                self._started = content
+                mark_warm(self._name)
+            case "plan":
+                self._take(content)
+            case "bound":
+                bound, proof = content
+                if self._bound is None or bound >= self._bound:
+                    self._bound = bound
+                    self._details.update(proof)
+            case "details":
+                self._details.update(content)
+            case "outcome":
+                outcome, cpu_s = content
+                termination = Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED
+                self._finish(termination, None, outcome, cpu_s)
+            case "memory":
+                self._finish(Termination.OUT_OF_MEMORY, content)
+            case "error":
+                self._failed(content)
+            case _:
+                raise ValueError(kind)
 
-    def _start(self, moment: float) -> None:
-        self._started = moment
-        mark_warm(self._name)
-
-    def _raise_bound(self, content: tuple[float, dict[str, Any]]) -> None:
-        bound, proof = content
-        if self._bound is None or bound >= self._bound:
-            self._bound = bound
-            self._details.update(proof)
-
-    def _take_outcome(self, content: tuple[Outcome, float]) -> None:
-        outcome, cpu_s = content
-        self._finish(outcome, Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED, cpu_s)
-
-    def _crashed(self, reason: str) -> None:
+    def _failed(self, reason: str) -> None:
+        """It crashed; before its start that says nothing of the problem, and the run may be tried again."""
         if self._started is None:
-            self._not_started(reason)
+            self._finish(Termination.NOT_STARTED, f"not started: {reason}", Outcome(Status.ERROR))
         else:
-            self._finish(Outcome(Status.ERROR, details=self._details), Termination.CRASHED, None, reason)
-
-    def _out_of_memory(self, reason: str) -> None:
-        self._finish(self._rescued(), Termination.OUT_OF_MEMORY, None, reason)
-
-    def _not_started(self, reason: str) -> None:
-        """Nothing can be said of the problem, and the run may be tried again."""
-        self._finish(Outcome(Status.ERROR), Termination.NOT_STARTED, None, f"not started: {reason}")
+            self._finish(Termination.CRASHED, reason, Outcome(Status.ERROR, details=self._details))
 
     def _take(self, plan: Plan) -> None:
         value = self._problem.value(plan)
@@ -171,9 +175,9 @@ class IsolatedRun:
         self._process.join(5)
         code = self._process.exitcode
         if code == -signal.SIGKILL:  # nobody but the kernel, out of memory, kills our children like this
-            self._out_of_memory("killed, most likely for want of memory")
+            self._finish(Termination.OUT_OF_MEMORY, "killed, most likely for want of memory")
         else:
-            self._crashed(f"the process ended with exit status {code}")
+            self._failed(f"the process ended with exit status {code}")
 
     def _rescued(self) -> Outcome:
         """What was reported before the end."""
@@ -182,10 +186,12 @@ class IsolatedRun:
         return Outcome(status, self._plan, self._bound, front, details=self._details)
 
     def _finish(
-        self, outcome: Outcome, termination: Termination, cpu_s: float | None, reason: str | None = None
+        self, termination: Termination, reason: str | None, outcome: Outcome | None = None, cpu_s: float | None = None
     ) -> None:
+        """End with an outcome, or with what was reported so far."""
         wall = time.monotonic() - (self._started or self._called)
-        self.ending = Ending(outcome, termination, wall, cpu_s, self._warm_up_s, reason)
+        warm_up = None if self._started is None else self._started - self._called
+        self.ending = Ending(outcome or self._rescued(), termination, wall, cpu_s, warm_up, reason)
         self._stop()
 
     def _stop(self) -> None:
@@ -199,28 +205,10 @@ class IsolatedRun:
         self._process.join(5)
 
 
-def solve_isolated(
-    name: str,
-    options: Mapping[str, str],
-    problem: Problem,
-    budget: Budget,
-    on_compiling: Callable[[], None] = lambda: None,
-) -> Ending:
-    """Run a solver in a process of its own until it ends, its limit passes or the caller is interrupted.
-
-    `on_compiling` is called where the solver has to be compiled first, which takes up to a minute.
-    """
-    run = IsolatedRun(name, options, problem, budget, on_compiling)
-    try:
-        while run.ending is None:
-            deadline = run.deadline
-            left = None if deadline is None else max(0.0, deadline - time.monotonic()) + 0.001
-            wait([run.connection], left)
-            run.absorb()
-    except KeyboardInterrupt:
-        run.interrupt()
-    assert run.ending is not None
-    return run.ending
+def wait_for_any(runs: Sequence[IsolatedRun]) -> None:
+    """Wait until one of the children says something or its deadline passes."""
+    left = [run.deadline - time.monotonic() for run in runs if run.deadline is not None]
+    wait([run.connection for run in runs], max(0.0, min(left)) + 0.001 if left else None)
 
 
 def _context() -> Any:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from multiprocessing.connection import wait
 
 from bench.records.record import Record, Task, record_of
-from bench.runs.isolated import IsolatedRun, preload
+from bench.runs.isolated import IsolatedRun, preload, wait_for_any
 from bench.runs.store import Store
 
 
@@ -37,7 +35,7 @@ def run_tasks(
                 compiling = partial(on_compiling, task.solver)
                 run = IsolatedRun(task.solver, task.options, task.problem, task.budget, compiling)
                 running.append((task, run))
-            wait([run.connection for _, run in running], _patience(running))
+            wait_for_any([run for _, run in running])
             for pair in list(running):
                 task, run = pair
                 run.absorb()
@@ -52,9 +50,3 @@ def run_tasks(
             if run.ending is not None and task.key in unstored:
                 store.append(record_of(task, run.ending, jobs))  # it was done when we were interrupted
             run.interrupt()
-
-
-def _patience(running: Sequence[tuple[Task, IsolatedRun]]) -> float:
-    """Seconds until the next deadline, or a moment where there is none."""
-    deadlines = [run.deadline - time.monotonic() for _, run in running if run.deadline is not None]
-    return max(0.0, min([*deadlines, 60.0])) + 0.001

@@ -29,11 +29,9 @@ from instances.instance import Instance
 
 
 class AskedRun(Named):
-    """One run of a suite; `key` is that of its record, `code` the digest of what was to compute it."""
+    """One run of a suite; `key` is that of its record."""
 
     key: str
-    code: str | None = None  # None in folders older than that
-    instance_hash: str
     gpus: int
 
 
@@ -92,14 +90,8 @@ class Store:
         runs = tuple(
             AskedRun(
                 key=kept[task.key].key if kept and task.key in kept else task.key,
-                code=task.code,
-                instance=task.instance.name,
-                instance_hash=task.instance.content_hash,
                 gpus=task.instance.gpus,
-                solver=task.solver,
-                options=dict(task.options),
-                objective=str(task.objective),
-                seed=task.budget.seed,
+                **task.asked.model_dump(include=set(Named.model_fields)),
             )
             for task in tasks
         )
@@ -135,12 +127,9 @@ class Store:
         """By key of each task that has no result yet: the result of the same run by other code, if there is one."""
         final = [record for record in self.records() if record.final]
         done = {record.key for record in final}
-        by_question = {record.question: record for record in final}
-        return {
-            task.key: by_question[task.question]
-            for task in tasks
-            if task.key not in done and task.question in by_question
-        }
+        same = {record.question: record for record in final}
+        asked = {task.key: task.asked.question for task in tasks if task.key not in done}
+        return {key: same[question] for key, question in asked.items() if question in same}
 
     def instance(self, name: str) -> Instance:
         """An instance of this folder's runs, by name."""

@@ -183,7 +183,8 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
         with _named(f"{source}: solvers"):
             made = make_solver(solver.name, solver.options)
         code = solver_digest(solver.name)
-        limits = _merged(suite.budget, solver)
+        own = solver.model_dump(include=set(Limits.model_fields), exclude_none=True)
+        limits = suite.budget.model_copy(update=own)
         seeds = solver.seeds or suite.seeds if made.random else (0,)
         for text in solver.objectives or entry.objectives or suite.objectives:
             with _named(f"{source}: objectives"):
@@ -197,11 +198,6 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
                 yield Task(instance, solver.name, solver.options, objective, reference, budget, code)
-
-
-def _merged(base: Limits, own: Limits) -> Limits:
-    given = {name: value for name in Limits.model_fields if (value := getattr(own, name)) is not None}
-    return base.model_copy(update=given)
 
 
 def _parse(text: str, source: str) -> Suite:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import exp, inf, log, nan
 from pathlib import Path
@@ -15,7 +14,7 @@ from statistics import fmean
 import pandas as pd
 from scipy.stats import false_discovery_control, mannwhitneyu
 
-from bench.reporting.formatting import markdown, percent
+from bench.reporting.formatting import Cell, as_percent, as_text, table
 from bench.runs.judge import judge
 from bench.runs.suite import entries_of, read_suite
 from instances.errors import InputError
@@ -90,17 +89,7 @@ GROUNDS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One line of the results.
-
-    Attributes
-    ----------
-    sources
-        Digest of the solver's code: runs of different ones cannot be compared.
-    value
-        The referee's, None without a plan.
-    seconds
-        Without compilation.
-    """
+    """One line of the results."""
 
     instance: str
     hash: str
@@ -108,33 +97,24 @@ class Run:
     variant: str
     seed: int
     budget: str
-    sources: str
-    value: float | None
+    sources: str  # digest of the solver's code: runs of different ones cannot be compared
+    value: float | None  # the referee's, None without a plan
     evaluations: int
-    seconds: float
+    seconds: float  # without compilation
 
     @property
     def key(self) -> tuple[str, str, str, int]:
         return self.hash, self.objective, self.variant, self.seed
 
 
-@dataclass(frozen=True)
-class Limit:
-    """The budget that all variants get."""
-
-    seconds: float | None = None
-    evaluations: int | None = None
-
-    def __str__(self) -> str:
-        parts = (
-            None if self.seconds is None else f"{self.seconds:g} s",
-            None if self.evaluations is None else f"{self.evaluations} evaluations",
-        )
-        return ", ".join(part for part in parts if part)
+def budget_text(limit: Budget) -> str:
+    """A budget that all variants get, in words."""
+    parts = (limit.seconds, "s"), (limit.evaluations, "evaluations")
+    return ", ".join(f"{value:.15g} {unit}" for value, unit in parts if value is not None)
 
 
 def runs(
-    limit: Limit,
+    limit: Budget,
     seeds: int,
     done: frozenset[tuple[str, str, str, int]] = frozenset(),
     grounds: Sequence[Ground] = GROUNDS,
@@ -148,13 +128,13 @@ def runs(
                     yield run_of(ground, variant, limit, seed)
 
 
-def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
+def run_of(ground: Ground, variant: str, limit: Budget, seed: int) -> Run:
     """One run on one thread, in this process: all variants share the compiled code."""
     options = {} if variant == FULL else dict(option.split("=", 1) for option in variant.split())
     solver = make_solver(SOLVER, options)
     solver.warm_up()
     started = time.perf_counter()
-    outcome = solver.solve(ground.problem, Budget(limit.seconds, limit.evaluations, seed, threads=1), Monitor())
+    outcome = solver.solve(ground.problem, replace(limit, seed=seed), Monitor())
     seconds = time.perf_counter() - started
     return Run(
         instance=ground.name,
@@ -162,7 +142,7 @@ def run_of(ground: Ground, variant: str, limit: Limit, seed: int) -> Run:
         objective=ground.objective,
         variant=variant,
         seed=seed,
-        budget=str(limit),
+        budget=budget_text(limit),
         sources=solver_digest(SOLVER),
         value=judge(ground.problem, outcome).value,
         evaluations=outcome.evaluations,
@@ -199,50 +179,48 @@ def write_runs(path: Path, runs: Iterable[Run]) -> None:
 
 
 def _table(runs: Iterable[Run]) -> pd.DataFrame:
-    return pd.DataFrame([asdict(run) for run in runs], columns=COLUMNS, dtype=object)
+    return pd.DataFrame(list(runs), columns=COLUMNS, dtype=object)
 
 
-HEADER = ("option", "off is", "mean loss", "largest loss", "worse", "better", "without a plan")
+TABLE: Mapping[str, Cell] = {
+    "option": lambda row: f"`{row['variant']}`",
+    "off is": lambda row: VARIANTS[row["variant"]],
+    "mean loss": as_percent("mean", signed=True),
+    "largest loss": as_percent("largest", signed=True),
+    "worse": as_text("worse"),
+    "better": as_text("better"),
+    "without a plan": as_text("failed"),
+}
 SIGNIFICANCE = 0.05
-Values = Mapping[tuple[str, str], Sequence[float]]
-"""By instance and objective: the value of every seed, infinite where no plan was found."""
-Test = tuple[str, tuple[str, str]]
-"""A variant on one instance and objective."""
+PROBLEM = ["instance", "objective"]
 
 
 def ablation_table(path: Path) -> str:
     """A row per variant, in the order of `VARIANTS`, and a line on how it was measured."""
-    runs = read_runs(path)
-    if not runs:
+    made = _table(read_runs(path))
+    if made.empty:
         return "Not measured yet; `make ablation` does."
-    values = values_by_variant(runs)
-    full = values.pop(FULL, {})
-    tests = {
-        (variant, problem): difference(values[variant][problem], full[problem])
-        for variant in VARIANTS
-        if variant in values
-        for problem in full
-        if problem in values[variant]
-    }
-    verdicts = significant(tests)
-    rows = [_row(variant, values[variant], full, verdicts) for variant in VARIANTS if variant in values]
-    table = markdown(HEADER, rows, [name not in ("option", "off is") for name in HEADER])
-    seeds = len({run.seed for run in runs})
-    budgets = ", ".join(sorted({run.budget for run in runs}))
-    note = (
-        f"{len(full)} instances, {seeds} seeds, {budgets} a run, one thread. Loss: geometric mean over the seeds "
-        "against the whole algorithm's, its mean and largest over the instances; *worse* and *better* count instances "
-        f"by two-sided Mann-Whitney tests at a false discovery rate of {SIGNIFICANCE:g} in this table."
+    values = made.fillna({"value": inf}).groupby(["variant", *PROBLEM])["value"].apply(list)
+    full = values[FULL].rename("full")
+    compared = values.drop(FULL).rename("off").reset_index().merge(full, on=PROBLEM)
+    pairs = list(zip(compared["off"], compared["full"], strict=True))
+    verdicts = pd.Series(significant([difference(*pair) for pair in pairs]), dtype=int)
+    compared["loss"] = pd.Series([loss(*pair) for pair in pairs], dtype=float)
+    compared["worse"], compared["better"] = verdicts == 1, verdicts == -1
+    compared["failed"] = [off.count(inf) for off, _ in pairs]
+    rows = compared.groupby("variant").agg(
+        mean=("loss", "mean"),
+        largest=("loss", "max"),
+        **{count: (count, "sum") for count in ("worse", "better", "failed")},
     )
-    return f"{table}\n\n{note}"
-
-
-def values_by_variant(runs: Sequence[Run]) -> dict[str, dict[tuple[str, str], list[float]]]:
-    """The values of each variant on each problem."""
-    found: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        found[run.variant][run.instance, run.objective].append(inf if run.value is None else run.value)
-    return {variant: dict(problems) for variant, problems in found.items()}
+    in_order = rows.loc[[variant for variant in VARIANTS if variant in rows.index]].reset_index()
+    return (
+        f"{table(TABLE, in_order.to_dict('records'), ('option', 'off is'))}\n\n"
+        f"{len(full)} instances, {made['seed'].nunique()} seeds, {', '.join(sorted(made['budget'].unique()))} a run, "
+        "one thread. Loss: geometric mean over the seeds against the whole algorithm's, its mean and largest over the "
+        "instances; *worse* and *better* count instances by two-sided Mann-Whitney tests at a false discovery rate of "
+        f"{SIGNIFICANCE:g} in this table."
+    )
 
 
 def loss(values: Sequence[float], full: Sequence[float]) -> float:
@@ -267,28 +245,7 @@ def difference(values: Sequence[float], full: Sequence[float]) -> tuple[float, i
     return float(test.pvalue), 1 if test.statistic > len(ours) * len(theirs) / 2 else -1
 
 
-def significant(tests: Mapping[Test, tuple[float, int]]) -> dict[Test, int]:
-    """1 or -1 for each test that holds beside all the others, 0 for the rest (Benjamini and Hochberg 1995)."""
-    if not tests:
-        return {}
-    chances = false_discovery_control([chance for chance, _ in tests.values()])
-    return {
-        test: sign if chance < SIGNIFICANCE else 0
-        for (test, (_, sign)), chance in zip(tests.items(), chances, strict=True)
-    }
-
-
-def _row(variant: str, values: Values, full: Values, tests: Mapping[Test, int]) -> list[str]:
-    both = [problem for problem in full if problem in values]
-    losses = [each for problem in both if (each := loss(values[problem], full[problem])) == each]
-    verdicts = [tests[variant, problem] for problem in both]
-    failed = sum(value == inf for problem in both for value in values[problem])
-    return [
-        f"`{variant}`",
-        VARIANTS[variant],
-        percent(fmean(losses), signed=True) if losses else percent(None),
-        percent(max(losses), signed=True) if losses else percent(None),
-        str(verdicts.count(1)),
-        str(verdicts.count(-1)),
-        str(failed),
-    ]
+def significant(tests: Sequence[tuple[float, int]]) -> list[int]:
+    """The sign of each test that holds beside all the others, 0 for the rest (Benjamini and Hochberg 1995)."""
+    chances = false_discovery_control([chance for chance, _ in tests]) if tests else ()
+    return [sign if chance < SIGNIFICANCE else 0 for (_, sign), chance in zip(tests, chances, strict=True)]

@@ -78,30 +78,15 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Hardness:
-    """Facts of an instance under one objective; None where there is no plan. Shares and gaps are fractions.
+    """Facts of an instance under one objective, as `NOTES` defines them; shares and gaps are fractions.
 
-    Attributes
-    ----------
-    known
-        Where the plan comes from: `optimum` (proven), `best known` (committed) or `search` (of now).
-    left_out
-        Share of the GPUs that the plan does not use.
-    grids
-        Legal shapes of a plan (pipelines, stages, micro-batch size), whether or not they fit.
-    compute_spread, bandwidth_spread
-        Fastest over slowest: seconds a block, links between two GPUs.
-    memory_slack
-        Share of the pool's memory that one pipeline with the whole model leaves free.
-    communication
-        Seconds that free links would save, over the seconds that are left then: of the plan's iteration.
-    megatron_gap, contiguous_gap
-        (value - value of the plan) / value of the plan.
+    What belongs to the best plan is None where there is none.
     """
 
     instance: str
     gpus: int
     objective: str
-    known: str | None
+    known: str | None  # where the plan comes from: `optimum` (proven), `best known` (committed) or `search` (of now)
     pipelines: int | None
     stages: int | None
     left_out: float | None

@@ -65,12 +65,11 @@ def proofs_text(records: Sequence[Record]) -> str:
 
 def _machines(records: Sequence[Record]) -> str:
     """Where the runs were made, once for each machine and set of versions."""
-    found: dict[str, None] = {}
-    for record in records:
-        machine, versions = record.machine, record.versions
-        found[
-            f"Measured on {machine.processor} ({machine.cores} cores, {machine.memory_gib} GiB), "
-            f"Python {versions['python']}, OR-Tools {versions['ortools']}, PuLP {versions['pulp']} with "
-            f"HiGHS {versions['highspy']}, runs one at a time."
-        ] = None
-    return "\n".join(found)
+    return "\n".join(
+        dict.fromkeys(
+            f"Measured on {record.machine.processor} ({record.machine.cores} cores, {record.machine.memory_gib} GiB), "
+            f"Python {record.versions['python']}, OR-Tools {record.versions['ortools']}, PuLP "
+            f"{record.versions['pulp']} with HiGHS {record.versions['highspy']}, runs one at a time."
+            for record in records
+        )
+    )

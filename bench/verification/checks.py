@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bench.records.record import Breakdown, FrontPoint, Record, checksum
@@ -21,14 +20,6 @@ Finding = str
 WITH_PLAN = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-@dataclass(frozen=True)
-class Case:
-    """A record with the problem that it belongs to."""
-
-    record: Record
-    problem: Problem
-
-
 def verify_record(record: Record, store: Store) -> list[Finding]:
     """All that is wrong with one record."""
     found = []
@@ -36,9 +27,9 @@ def verify_record(record: Record, store: Store) -> list[Finding]:
         # What follows may still say which claim was touched.
         found.append("the record was changed after it was written (its checksum differs)")
     try:
-        case = Case(record, record.problem(store.instance(record.instance)))
+        problem = record.problem(store.instance(record.instance))
         for check_claim in _CHECKS:
-            found += list(check_claim(case))
+            found += list(check_claim(record, problem))
     except InputError as error:
         found.append(f"cannot be read: {error}")
     if record.own_key != record.key:
@@ -46,9 +37,8 @@ def verify_record(record: Record, store: Store) -> list[Finding]:
     return found
 
 
-def _plan(case: Case) -> Iterator[Finding]:
+def _plan(record: Record, problem: Problem) -> Iterator[Finding]:
     """The plan is feasible, and the stored figures are the referee's."""
-    record, problem = case.record, case.problem
     if record.plan is None:
         figures = ("value", "gap", "time_s", "energy_j", "breakdown")
         yield from (f"there is no plan, but a {name}" for name in figures if getattr(record, name) is not None)
@@ -64,12 +54,12 @@ def _plan(case: Case) -> Iterator[Finding]:
     yield from _differences("breakdown", stored, Breakdown.of(problem.instance, checked).model_dump(mode="json"))
 
 
-def _front(case: Case) -> Iterator[Finding]:
+def _front(record: Record, problem: Problem) -> Iterator[Finding]:
     """Every point of a front is the referee's, and none dominates another."""
     before: FrontPoint | None = None
-    for number, point in enumerate(case.record.front or ()):
+    for number, point in enumerate(record.front or ()):
         where = f"front[{number}]"
-        checked = check(case.problem.instance, plan_of(point.plan, case.problem.instance, where))
+        checked = check(problem.instance, plan_of(point.plan, problem.instance, where))
         if isinstance(checked, Infeasible):
             yield f"{where} is infeasible: {checked}"
             continue
@@ -80,10 +70,9 @@ def _front(case: Case) -> Iterator[Finding]:
         before = point
 
 
-def _status(case: Case) -> Iterator[Finding]:
+def _status(record: Record, problem: Problem) -> Iterator[Finding]:
     """The status fits what was found (docs/model.md, Gaps)."""
-    record = case.record
-    if case.problem.goal.front:
+    if problem.goal.front:
         if (record.status in WITH_PLAN) != bool(record.front):
             yield f"the status {record.status} does not fit the front"
         if (record.value, record.bound, record.gap) != (None, None, None):
@@ -92,10 +81,9 @@ def _status(case: Case) -> Iterator[Finding]:
         yield f"the status {record.status} does not fit the value {record.value}"
 
 
-def _gap(case: Case) -> Iterator[Finding]:
+def _gap(record: Record, problem: Problem) -> Iterator[Finding]:
     """Value, bound, gap and the claim of optimality fit together (docs/model.md, Gaps)."""
-    record = case.record
-    if case.problem.goal.front:
+    if problem.goal.front:
         return
     if record.value is None or record.bound is None:
         if record.gap is not None:
@@ -112,16 +100,15 @@ def _gap(case: Case) -> Iterator[Finding]:
         yield f"the status {record.status} does not fit the certified gap {expected:.3g}"
 
 
-def _grids(case: Case) -> Iterator[Finding]:
+def _grids(record: Record, problem: Problem) -> Iterator[Finding]:
     """The proof of an exact method: every legal grid is there, and their bounds give the global one."""
-    grids = case.record.grids()
+    grids = record.grids()
     if grids is not None:
-        yield from check_grids(case.problem, grids, case.record)
+        yield from check_grids(problem, grids, record)
 
 
-def _trace(case: Case) -> Iterator[Finding]:
+def _trace(record: Record, problem: Problem) -> Iterator[Finding]:
     """The trace falls and does not end below the value."""
-    record = case.record
     values = [point.value for point in record.trace]
     if any(later >= earlier for earlier, later in itertools.pairwise(values)):
         yield "the trace does not fall"
@@ -129,7 +116,7 @@ def _trace(case: Case) -> Iterator[Finding]:
         yield f"the trace ends at {values[-1]!r}, below the value {record.value!r}"
 
 
-_CHECKS: Sequence[Callable[[Case], Iterator[Finding]]] = (_plan, _front, _status, _gap, _grids, _trace)
+_CHECKS: Sequence[Callable[[Record, Problem], Iterator[Finding]]] = (_plan, _front, _status, _gap, _grids, _trace)
 
 
 def _differences(where: str, stored: Any, expected: Any) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bench.records.record import Record
 from bench.reporting.metrics import TOLERANCE
-from bench.runs.isolated import solve_isolated
+from bench.runs.isolated import IsolatedRun
 from bench.runs.judge import OPTIMALITY_GAP, judge
 from instances.files import plan_of
 from instances.instance import Instance
@@ -26,7 +26,7 @@ def resolve(record: Record, instance: Instance, seconds: float) -> tuple[bool, l
     start = plan_of(record.plan, instance, "plan") if record.plan else None
     problem = replace(record.problem(instance), start=start)
     other = OTHER[record.solver]
-    ending = solve_isolated(other, {}, problem, Budget(seconds=seconds))
+    ending = IsolatedRun(other, {}, problem, Budget(seconds=seconds)).wait()
     verdict = judge(problem, ending.outcome)
     if verdict.status is Status.ERROR:
         return False, [f"{other} failed: {ending.reason or verdict.reason}"]

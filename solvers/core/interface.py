@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from instances.instance import Instance
 from instances.objective import Goal
@@ -68,8 +68,7 @@ class Budget:
     threads: int = 1
 
 
-@dataclass(frozen=True)
-class TracePoint:
+class TracePoint(NamedTuple):
     """The best value known after so many seconds and evaluations."""
 
     seconds: float

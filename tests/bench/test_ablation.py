@@ -14,7 +14,6 @@ from bench.studies.ablation import (
     GROUNDS,
     VARIANTS,
     Ground,
-    Limit,
     Run,
     ablation_table,
     append_run,
@@ -28,10 +27,11 @@ from bench.studies.ablation import (
 )
 from instances.errors import InputError
 from scripts import write_ablation as command
+from solvers.core.interface import Budget
 from solvers.core.registry import make_solver, solver_types
 
 SMALL = Ground("regression", "cloud-4gpus-seed0", "weighted:0.5")
-TINY = Limit(evaluations=300)
+TINY = Budget(evaluations=300)
 RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", "0123456789abcdef", 1.0, 300, 0.1)
 
 
@@ -103,7 +103,7 @@ def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatc
     before = read_runs(path)
     assert len(before) == 4
     with pytest.raises(InputError, match="--fresh"):
-        command.write_ablation(path, Limit(seconds=1.0), 1)
+        command.write_ablation(path, Budget(seconds=1.0), 1)
     with pytest.raises(SystemExit):
         command.main(**arguments)  # type: ignore[arg-type]
     after = read_runs(path)
@@ -131,14 +131,12 @@ def test_the_loss_is_of_geometric_means_and_leaves_out_runs_without_a_plan() -> 
 def test_worse_and_better_need_more_than_chance_and_rounding() -> None:
     low, high = [1.0 + 0.01 * i for i in range(10)], [1.05 + 0.01 * i for i in range(10)]
     pairs = [(high, low), (low, high), (low, low), ([inf] * 10, low), ([2.0] * 10, [2.0 + 1e-14] * 10), ([2.0], [1.0])]
-    tests = {(str(i), ("a", "time")): difference(*pair) for i, pair in enumerate(pairs)}
-    assert list(significant(tests).values()) == [1, -1, 0, 1, 0, 0]
+    assert significant([difference(*pair) for pair in pairs]) == [1, -1, 0, 1, 0, 0]
 
 
 def test_what_one_test_in_twenty_would_show_by_chance_is_not_significant_among_many() -> None:
-    one = {("a", ("a", "time")): (0.04, 1)}
-    assert set(significant(one).values()) == {1}
-    assert not any(significant(one | {(str(i), ("a", "time")): (0.5, 1) for i in range(20)}).values())
+    assert significant([(0.04, 1)]) == [1]
+    assert not any(significant([(0.04, 1), *[(0.5, 1)] * 20]))
 
 
 def test_runs_of_another_solver_are_not_mixed_with_todays(tmp_path: Path) -> None:

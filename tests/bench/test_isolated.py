@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.runs import isolated
-from bench.runs.isolated import Ending, IsolatedRun, Termination, solve_isolated
+from bench.runs.isolated import Ending, IsolatedRun, Termination
 from bench.runs.judge import judge
 from instances.generator.family import generate
 from instances.instance import Instance
@@ -40,7 +40,7 @@ def problem(objective: str = "time", start: Plan | None = None, instance: Instan
 
 
 def run(name: str, budget: Budget = LONG, asked: Problem | None = None) -> Ending:
-    return solve_isolated(Name(name), {}, asked or problem(), budget)
+    return IsolatedRun(Name(name), {}, asked or problem(), budget).wait()
 
 
 def test_a_solver_gives_the_same_answer_in_a_process_of_its_own() -> None:
@@ -98,7 +98,7 @@ def test_compiling_is_announced_once_for_each_state_of_the_sources(
     cache._marker.cache_clear()
     heard: list[str] = []
     for _ in range(2):
-        solve_isolated(Name("obedient"), {}, problem(), LONG, lambda: heard.append("compiling"))
+        IsolatedRun(Name("obedient"), {}, problem(), LONG, lambda: heard.append("compiling")).wait()
     assert heard == ["compiling"]
     cache._marker.cache_clear()
 
@@ -198,10 +198,10 @@ def test_a_child_ends_when_its_caller_is_gone() -> None:
 def test_what_a_child_prints_does_not_mix_with_our_answer() -> None:
     program = (
         "from solvers.core.interface import Budget\n"
-        "from bench.runs.isolated import solve_isolated\n"
+        "from bench.runs.isolated import IsolatedRun\n"
         "from tests.bench.misbehaving import Name, known\n"
         "from tests.bench.test_isolated import problem\n"
-        "ending = solve_isolated(Name(known('chatty')), {}, problem(), Budget())\n"
+        "ending = IsolatedRun(Name(known('chatty')), {}, problem(), Budget()).wait()\n"
         "print(ending.outcome.status)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
@@ -225,7 +225,7 @@ def test_two_seconds_on_64_gpus_give_an_honest_answer_in_time(name: str, objecti
     pool = generate("dtfm", 64, 0, {"scenario": "worldwide", "gpu-mix": "mixed"})
     asked = problem(objective, instance=pool)
     called = time.monotonic()
-    outcome = solve_isolated(name, {}, asked, Budget(seconds=2)).outcome
+    outcome = IsolatedRun(name, {}, asked, Budget(seconds=2)).wait().outcome
     assert time.monotonic() - called < 4
     assert outcome.status is Status.FEASIBLE
     assert outcome.plan is not None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.records.record import Record, Task, checksum, record_of
-from bench.runs.isolated import Ending, Termination, solve_isolated
+from bench.runs.isolated import Ending, IsolatedRun, Termination
 from bench.runs.store import Store
 from bench.verification.folder import verify_store
 from instances.files import model_from_json
@@ -30,7 +30,7 @@ def task(solver: str, objective: str = "time", seed: int = 3) -> Task:
 
 def ending(asked: Task) -> Ending:
     if make_solver(asked.solver).calls:
-        return solve_isolated(asked.solver, {}, asked.problem, asked.budget)
+        return IsolatedRun(asked.solver, {}, asked.problem, asked.budget).wait()
     outcome = make_solver(asked.solver).solve(asked.problem, asked.budget, Monitor())
     return Ending(outcome, Termination.FINISHED, 0.1, 0.1, 0.1)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from math import log
+from collections.abc import Sequence
+from math import ceil, log
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
@@ -15,111 +18,106 @@ from bench.reporting.plots.plan_sheet import (
     BOX_HEIGHT,
     LINK_WIDTH,
     MARGIN,
-    NOTE_HEIGHT,
-    SMALL,
+    WIDTH,
     Box,
     Sheet,
     folded,
     headline,
-    shares,
     sheet_of,
 )
 from bench.reporting.plots.style import ALARM, HATCHES, REGIONS, plain
 from instances.instance import Instance
 from instances.plan import Plan, gpu_name
-from instances.referee.evaluate import Pipeline, Step
+from instances.referee.evaluate import Pipeline
 
+NOTE_HEIGHT = 0.17
 EXCHANGE = "#7b3fa0"
-PARTS = {"fill": "#9ecae1", "steady": "#2f6fa7", "gradient exchange": EXCHANGE}
+DOTTED: dict[str, Any] = {"facecolor": "none", "edgecolor": EXCHANGE, "linestyle": (0, (2, 1))}
+LETTERS = int((WIDTH - 0.08) * 72 / (0.58 * 7))
+"""Of a line in a box."""
 
 
 def plan_figure(instance: Instance, plan: Plan) -> Figure:
     """The picture of a feasible plan, as large as it needs to be. ValueError if the plan is infeasible."""
     sheet = sheet_of(instance, plan)
-    figure = Figure(figsize=(sheet.width, sheet.height))
-    draw_plan(sheet, figure.add_axes((0, 0, 1, 1)))
-    return figure
-
-
-def draw_plan(sheet: Sheet, ax: Axes) -> Axes:
-    """Everything, on axes in inches with the origin above on the left."""
-    ax.set(xlim=(0, sheet.width), ylim=(sheet.height, 0))
+    fills = {
+        kind: (REGIONS[number % len(REGIONS)], HATCHES[number // len(REGIONS) % len(HATCHES)])
+        for number, kind in enumerate(sheet.kinds)
+    }
+    entries, across = _entries(sheet, fills), max(1, int((sheet.width - 2 * MARGIN) // 1.8))
+    notes = sheet.below + 0.19 * ceil(len(entries) / across) + 0.2
+    height = notes + NOTE_HEIGHT * len(sheet.notes) + MARGIN / 2
+    figure = Figure(figsize=(sheet.width, height))
+    # In inches, with the origin above on the left.
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, sheet.width), ylim=(height, 0))
     ax.axis("off")
     _head(sheet, ax)
-    fills = _fills(sheet)
     widths = _link_widths(sheet)
-    after = {(box.pipeline, box.stage): box for box in sheet.boxes}
+    shown = {(box.pipeline, box.stage) for box in sheet.boxes}
     for box in sheet.boxes:
         _box(sheet, box, fills, ax)
-        if (box.pipeline, box.stage + 1) in after:
+        if (box.pipeline, box.stage + 1) in shown:
             _draw_link(sheet, box, widths, ax)
-    _legend(sheet, fills, ax)
+    _legend(entries, sheet.below - 0.1, across, ax)
     for number, line in enumerate(sheet.notes):
-        y = sheet.height - MARGIN - NOTE_HEIGHT * (len(sheet.notes) - 1 - number)
-        ax.text(MARGIN, y, plain(line), fontsize=8, va="center", gid="note")
-    return ax
+        ax.text(MARGIN, notes + NOTE_HEIGHT * number, plain(line), fontsize=8, va="center", gid="note")
+    return figure
 
 
 def _head(sheet: Sheet, ax: Axes) -> None:
     title, subtitle = headline(sheet.instance, sheet.plan, sheet.evaluation)
     ax.text(MARGIN, 0.28, plain(title), fontsize=12, fontweight="bold", va="center")
     ax.text(MARGIN, 0.52, plain(subtitle), fontsize=9, va="center")
-    x, whole = MARGIN, sheet.width - 2 * MARGIN
-    label = MARGIN
-    for name, part, words in shares(sheet.evaluation):
-        width = whole * part / sheet.evaluation.time_s
-        ax.add_patch(Rectangle((x, 0.68), width, 0.2, facecolor=PARTS[name], edgecolor="white", gid=f"part {name}"))
-        ax.add_patch(Rectangle((label, 0.97), 0.1, 0.1, facecolor=PARTS[name]))
-        ax.text(label + 0.15, 1.02, words, fontsize=8, va="center")
+    found, x, entries = sheet.evaluation, MARGIN, []
+    parts = (found.fill_s, "#9ecae1", "fill"), (found.steady_s, "#2f6fa7", "steady")
+    for part, colour, name in (*parts, (found.sync_s, EXCHANGE, "gradient exchange")):
+        width = (sheet.width - 2 * MARGIN) * part / found.time_s
+        _rectangle(ax, x, 0.68, width, 0.2, facecolor=colour, edgecolor="white", gid=f"part {name}")
+        entries.append(Patch(color=colour, label=f"{name} {seconds(part)} ({share_of(part, found.time_s)})"))
         x += width
-        label += 0.45 + len(words) * 0.6 * 8 / 72
+    _legend(entries, 0.95, 3, ax)
 
 
 def _box(sheet: Sheet, box: Box, fills: dict[str, tuple[str, str]], ax: Axes) -> None:
-    plan, slowest = sheet.plan, sheet.evaluation.slowest
+    plan, x, y = sheet.plan, box.x, box.y
     gpu = plan.pipelines[box.pipeline][box.stage]
     group = sheet.instance.groups[gpu.group]
     if box.stage == sheet.evaluation.slowest_exchange:
-        halo = Rectangle((box.x - 0.06, box.y - 0.06), box.width + 0.12, BOX_HEIGHT + 0.12, gid="exchange")
-        halo.set(facecolor="none", edgecolor=EXCHANGE, linewidth=1.5, linestyle=(0, (2, 1)))
-        ax.add_patch(halo)
+        _rectangle(ax, x - 0.06, y - 0.06, WIDTH + 0.12, BOX_HEIGHT + 0.12, linewidth=1.5, gid="exchange", **DOTTED)
     fill, hatch = fills[sheet.kind(gpu.group)]
-    ax.add_patch(
-        Rectangle((box.x, box.y), box.width, BOX_HEIGHT, facecolor=fill, edgecolor="white", linewidth=0, hatch=hatch)
-    )
-    marks = _marks_of(slowest, box, link=False)
-    outline = Rectangle((box.x, box.y), box.width, BOX_HEIGHT, facecolor="none", gid="box")
-    outline.set(edgecolor=ALARM if marks else "0.35", linewidth=2.4 if marks else 0.7)
-    ax.add_patch(outline)
+    marks = _marks_of(sheet.evaluation.slowest, box, link=False)
+    edge: dict[str, Any] = {"edgecolor": ALARM, "linewidth": 2.4} if marks else {"edgecolor": "0.35", "linewidth": 0.7}
+    _rectangle(ax, x, y, WIDTH, BOX_HEIGHT, facecolor=fill, edgecolor="white", linewidth=0, hatch=hatch)
+    _rectangle(ax, x, y, WIDTH, BOX_HEIGHT, facecolor="none", gid="box", **edge)
     if marks:
-        _draw_mark(marks, box.x + box.width / 2, box.y + BOX_HEIGHT + 0.13, ax)
+        _draw_mark(marks, x + WIDTH / 2, y + BOX_HEIGHT + 0.13, ax)
     _pipeline_label(sheet, box, ax)
-    most = int((box.width - 0.08) * 72 / (0.58 * SMALL))
-    shown = folded(gpu_name(sheet.instance, gpu), most)
+    shown = folded(gpu_name(sheet.instance, gpu), LETTERS)
     if group.gpu.lower().replace(" ", "-") not in group.name.lower() and len(shown) < 3:
-        shown += folded(group.gpu, most, 3 - len(shown))
+        shown += folded(group.gpu, LETTERS, 3 - len(shown))
     layers = f"{plan.layers[box.stage]} layer{'s' if plan.layers[box.stage] > 1 else ''}"
     head = f"stage {box.stage}: {layers}" if plan.stages > 1 else layers
-    ax.text(box.x + 0.05, box.y + 0.05, plain("\n".join(shown)), fontsize=SMALL, va="top", linespacing=1.05, gid="name")
-    ax.text(box.x + 0.05, box.y + BOX_HEIGHT - 0.26, head, fontsize=6.5, va="center")
-    _busy(sheet, box, ax)
+    ax.text(x + 0.05, y + 0.05, plain("\n".join(shown)), fontsize=7, va="top", linespacing=1.05, gid="name")
+    ax.text(x + 0.05, y + BOX_HEIGHT - 0.26, head, fontsize=6.5, va="center")
+    # A bar of the iteration: busy, then waiting.
+    share = sheet.evaluation.gpus[box.pipeline * plan.stages + box.stage].busy_s / sheet.evaluation.time_s
+    low, whole = y + BOX_HEIGHT - 0.16, WIDTH - 0.46
+    _rectangle(ax, x + 0.05, low, whole, 0.1, facecolor="white", edgecolor="0.35", linewidth=0.5)
+    _rectangle(ax, x + 0.05, low, whole * share, 0.1, facecolor="0.2", gid="busy")
+    ax.text(x + WIDTH - 0.04, low + 0.05, share_of(share, 1), ha="right", va="center", fontsize=6.5)
+
+
+def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
+    ax.add_patch(Rectangle((x, y), width, height, **look))
 
 
 def _draw_link(sheet: Sheet, box: Box, widths: dict[tuple[int, int], float], ax: Axes) -> None:
-    here, there = (sheet.plan.groups[box.pipeline][stage] for stage in (box.stage, box.stage + 1))
+    here, there = sheet.plan.groups[box.pipeline][box.stage : box.stage + 2]
     network = sheet.instance.network
     marks = _marks_of(sheet.evaluation.slowest, box, link=True)
-    x, y = box.x + box.width, box.y + BOX_HEIGHT / 2
-    ax.add_line(
-        Line2D(
-            (x + 0.04, x + LINK_WIDTH - 0.04),
-            (y, y),
-            linewidth=widths[here, there],
-            color=ALARM if marks else "0.35",
-            solid_capstyle="butt",
-            gid="link",
-        )
-    )
+    look: dict[str, Any] = {"color": ALARM if marks else "0.35", "solid_capstyle": "butt", "gid": "link"}
+    x, y = box.x + WIDTH, box.y + BOX_HEIGHT / 2
+    ax.plot((x + 0.04, x + LINK_WIDTH - 0.04), (y, y), linewidth=widths[here, there], **look)
     latency = max(network.latency[here][there], network.latency[there][here])
     bandwidth = min(network.bandwidth[here][there], network.bandwidth[there][here])
     ax.text(x + LINK_WIDTH / 2, y - 0.07, seconds(latency), fontsize=6.5, ha="center", va="bottom")
@@ -135,14 +133,9 @@ def _draw_mark(directions: list[str], x: float, y: float, ax: Axes, between: str
 
 def _marks_of(pipeline: Pipeline, box: Box, link: bool) -> list[str]:
     """Whether this stage or link holds up the slowest pipeline, and in which direction."""
-    if box.pipeline != pipeline.number:
-        return []
-
-    def here(step: Step) -> bool:
-        return (step.stage, step.link) == (box.stage, link)
-
-    slow = {"forward": here(pipeline.slowest_forward), "backward": here(pipeline.slowest_backward)}
-    return [direction for direction, held_up in slow.items() if held_up]
+    slow = {"forward": pipeline.slowest_forward, "backward": pipeline.slowest_backward}
+    here = (box.pipeline, box.stage, link)
+    return [direction for direction, step in slow.items() if (pipeline.number, step.stage, step.link) == here]
 
 
 def _link_widths(sheet: Sheet) -> dict[tuple[int, int], float]:
@@ -175,45 +168,21 @@ def _pipeline_label(sheet: Sheet, box: Box, ax: Axes) -> None:
     text.set(fontweight="bold" if slow and box.stage == 0 else "normal", gid="pipeline")
 
 
-def _busy(sheet: Sheet, box: Box, ax: Axes) -> None:
-    """A bar of the iteration: busy, then waiting."""
-    found = sheet.evaluation
-    share = found.gpus[box.pipeline * sheet.plan.stages + box.stage].busy_s / found.time_s
-    x, y, whole = box.x + 0.05, box.y + BOX_HEIGHT - 0.16, box.width - 0.46
-    ax.add_patch(Rectangle((x, y), whole, 0.1, facecolor="white", edgecolor="0.35", linewidth=0.5))
-    ax.add_patch(Rectangle((x, y), whole * share, 0.1, facecolor="0.2", gid="busy"))
-    ax.text(box.x + box.width - 0.04, y + 0.05, share_of(share, 1), ha="right", va="center", fontsize=6.5)
-
-
-def _fills(sheet: Sheet) -> dict[str, tuple[str, str]]:
-    """Colour and hatch of each region (or GPU type) that the plan uses."""
-    return {
-        kind: (REGIONS[number % len(REGIONS)], HATCHES[number // len(REGIONS) % len(HATCHES)])
-        for number, kind in enumerate(sheet.kinds)
-    }
-
-
-def _legend(sheet: Sheet, fills: dict[str, tuple[str, str]], ax: Axes) -> None:
-    handles: list[Artist] = [
+def _entries(sheet: Sheet, fills: dict[str, tuple[str, str]]) -> list[Artist]:
+    entries: list[Artist] = [
         Patch(facecolor=fill, edgecolor="white", hatch=hatch, label=plain(kind))
         for kind, (fill, hatch) in fills.items()
     ]
-    handles.append(Patch(facecolor="0.2", edgecolor="0.35", label="share of the time busy"))
+    entries.append(Patch(facecolor="0.2", edgecolor="0.35", label="share of the time busy"))
     if sheet.plan.stages > 1:
-        handles.append(Line2D([], [], color="0.35", linewidth=4, label="slower link: thicker"))
+        entries.append(Line2D([], [], color="0.35", linewidth=4, label="slower link: thicker"))
     if sheet.evaluation.slowest_exchange is not None:
-        handles.append(
-            Patch(facecolor="none", edgecolor=EXCHANGE, linestyle=(0, (2, 1)), label="slowest gradient exchange")
-        )
-    ax.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(MARGIN - 0.05, sheet.below - 0.1),
-        bbox_transform=ax.transData,
-        ncols=sheet.names_across,
-        fontsize=8,
-        frameon=False,
-        borderaxespad=0,
-        columnspacing=1.2,
-        handlelength=1.6,
-    )
+        entries.append(Patch(label="slowest gradient exchange", **DOTTED))
+    return entries
+
+
+def _legend(entries: Sequence[Artist], y: float, across: int, ax: Axes) -> None:
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (MARGIN - 0.05, y), "bbox_transform": ax.transData}
+    look: dict[str, Any] = {"frameon": False, "borderaxespad": 0, "columnspacing": 1.2, "handlelength": 1.6}
+    labels = [str(entry.get_label()) for entry in entries]
+    ax.add_artist(Legend(ax, entries, labels, ncols=across, fontsize=8, **place, **look))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil
 
-from bench.reporting.formatting import joules, seconds, share_of
+from bench.reporting.formatting import joules, seconds
 from instances.instance import Instance
 from instances.plan import Plan
 from instances.referee.evaluate import Evaluation, Step, evaluate
@@ -15,47 +17,32 @@ MOST_BOXES = 64
 """Beyond so many GPUs the slowest pipelines stand for all of them."""
 ACROSS = 8
 """Boxes in a line."""
-BOX_HEIGHT, LINK_WIDTH, LINE_HEIGHT = 0.84, 0.66, 1.24
-NARROW, WIDE = 1.0, 1.35
+WIDTH, BOX_HEIGHT, LINK_WIDTH, LINE_HEIGHT = 1.35, 0.84, 0.66, 1.24
 MARGIN, TOP = 0.25, 1.5
 LEAST_WIDTH = 8.5
-NOTE_HEIGHT = 0.17
-SMALL = 7.0  # points
 
 
 @dataclass(frozen=True)
 class Box:
-    """One stage of one pipeline; `follows` says which stage comes before it in the picture."""
+    """One stage of one pipeline, at `x` and `y`."""
 
     pipeline: int
     stage: int
     x: float
     y: float
-    width: float
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A picture: its size, its boxes and its words."""
+    """A picture: its boxes, how wide they are together and where they end, and the words below them."""
 
     instance: Instance
     plan: Plan
     evaluation: Evaluation
-    width: float
-    below: float  # where the boxes end
     boxes: tuple[Box, ...]
+    width: float
+    below: float
     notes: tuple[str, ...]
-
-    @property
-    def height(self) -> float:
-        """Of the whole picture."""
-        entries = len(self.kinds) + 1 + (self.plan.stages > 1) + (self.evaluation.slowest_exchange is not None)
-        return self.below + 0.19 * ceil(entries / self.names_across) + 0.1 + NOTE_HEIGHT * len(self.notes) + MARGIN
-
-    @property
-    def names_across(self) -> int:
-        """Entries of the legend that stand side by side."""
-        return max(1, int((self.width - 2 * MARGIN) // 1.8))
 
     @property
     def kinds(self) -> list[str]:
@@ -72,10 +59,10 @@ class Sheet:
 def sheet_of(instance: Instance, plan: Plan) -> Sheet:
     """Lay out a feasible plan."""
     found = evaluate(instance, plan)
-    stages, hidden_stages = _shown_stages(plan, found)
-    pipelines = _shown_pipelines(plan, found, len(stages))
-    boxes, below = _boxes(plan, pipelines, stages)
-    width = max(LEAST_WIDTH, max(box.x + box.width for box in boxes) + LINK_WIDTH * (len(stages) > ACROSS) + MARGIN)
+    stages = _shown_stages(plan, found)
+    pipelines = _shown_pipelines(found, len(stages))
+    boxes = tuple(_boxes(pipelines, stages))
+    width = max(LEAST_WIDTH, max(box.x for box in boxes) + WIDTH + LINK_WIDTH * (len(stages) > ACROSS) + MARGIN)
     notes = []
     if len(pipelines) < plan.replicas:
         rest = [pipeline.seconds for pipeline in found.pipelines if pipeline.number not in pipelines]
@@ -83,54 +70,41 @@ def sheet_of(instance: Instance, plan: Plan) -> Sheet:
             f"Not drawn: {len(rest)} more of the {plan.replicas} pipelines, with {len(rest) * plan.stages} GPUs, "
             f"none of them slower: {seconds(min(rest))} to {seconds(max(rest))}."
         )
-    if hidden_stages:
-        notes.append(f"Not drawn: {hidden_stages} of the {plan.stages} stages, where the numbers jump.")
+    if len(stages) < plan.stages:
+        notes.append(f"Not drawn: {plan.stages - len(stages)} of the {plan.stages} stages, where the numbers jump.")
     notes += [*bottlenecks(found), left_out(instance, plan)]
-    lines = [line for note in notes for line in _wrapped(note, width)]
-    return Sheet(instance, plan, found, width, below, boxes, tuple(lines))
+    letters = int((width - 2 * MARGIN) * 72 / (0.58 * 8))
+    lines = [line for note in notes for line in textwrap.wrap(note, letters, max_lines=6, placeholder=" and more.")]
+    return Sheet(instance, plan, found, boxes, width, boxes[-1].y + LINE_HEIGHT, tuple(lines))
 
 
-def _shown_stages(plan: Plan, found: Evaluation) -> tuple[list[int], int]:
+def _shown_stages(plan: Plan, found: Evaluation) -> list[int]:
     """All stages, or, of very deep pipelines, both ends and what holds the plan up."""
     stages = range(plan.stages)
     if plan.stages <= MOST_BOXES:
-        return list(stages), 0
+        return list(stages)
     slow = [found.slowest.slowest_forward.stage, found.slowest.slowest_backward.stage, found.slowest_exchange]
     keep = {stage + more for stage in slow if stage is not None for more in (0, 1)}
     ends = (MOST_BOXES - len(keep)) // 2
-    shown = sorted((keep & set(stages)) | set(stages[:ends]) | set(stages[-ends:]))
-    return shown, plan.stages - len(shown)
+    return sorted((keep & set(stages)) | set(stages[:ends]) | set(stages[-ends:]))
 
 
-def _shown_pipelines(plan: Plan, found: Evaluation, stages: int) -> list[int]:
+def _shown_pipelines(found: Evaluation, stages: int) -> list[int]:
     """All pipelines, or as many of the slowest as there is room for."""
-    room = max(1, MOST_BOXES // stages)
     by_time = sorted(found.pipelines, key=lambda pipeline: -pipeline.seconds)
-    return sorted(pipeline.number for pipeline in by_time[:room])
+    return sorted(pipeline.number for pipeline in by_time[: max(1, MOST_BOXES // stages)])
 
 
-def _boxes(plan: Plan, pipelines: list[int], stages: list[int]) -> tuple[tuple[Box, ...], float]:
+def _boxes(pipelines: list[int], stages: list[int]) -> Iterator[Box]:
     """Boxes line by line: a deep pipeline takes several lines, short ones stand side by side if they are many."""
-    largest = max(plan.layers)
     lines = ceil(len(stages) / ACROSS)
     per_line = ceil(len(stages) / lines)
     beside = max(1, ACROSS // len(stages)) if len(pipelines) * lines > 6 else 1
-    boxes, y, x = [], TOP, MARGIN
     for place, pipeline in enumerate(pipelines):
-        if place % beside == 0:
-            x, y = MARGIN, y + LINE_HEIGHT * (place > 0)
         for position, stage in enumerate(stages):
-            if position and position % per_line == 0:
-                x, y = MARGIN, y + LINE_HEIGHT
-            width = NARROW + (WIDE - NARROW) * plan.layers[stage] / largest
-            boxes.append(Box(pipeline, stage, x, y, width))
-            x += width + LINK_WIDTH
-    return tuple(boxes), y + LINE_HEIGHT
-
-
-def _wrapped(text: str, width: float, most: int = 6) -> list[str]:
-    lines = textwrap.wrap(text, int((width - 2 * MARGIN) * 72 / (0.58 * 8)))
-    return lines if len(lines) <= most else [*lines[: most - 1], lines[most - 1] + " and more."]
+            column = place % beside * len(stages) + position % per_line
+            line = place // beside * lines + position // per_line
+            yield Box(pipeline, stage, MARGIN + column * (WIDTH + LINK_WIDTH), TOP + line * LINE_HEIGHT)
 
 
 def headline(instance: Instance, plan: Plan, found: Evaluation) -> tuple[str, str]:
@@ -140,12 +114,6 @@ def headline(instance: Instance, plan: Plan, found: Evaluation) -> tuple[str, st
     return instance.name, (
         f"{shape}, {batches} each; {seconds(found.time_s)} and {joules(found.energy_j)} an iteration"
     )
-
-
-def shares(found: Evaluation) -> list[tuple[str, float, str]]:
-    """The parts of an iteration: name, seconds and words."""
-    named = (("fill", found.fill_s), ("steady", found.steady_s), ("gradient exchange", found.sync_s))
-    return [(name, part, f"{name} {seconds(part)} ({share_of(part, found.time_s)})") for name, part in named]
 
 
 def bottlenecks(found: Evaluation) -> list[str]:
@@ -183,13 +151,8 @@ def left_out(instance: Instance, plan: Plan) -> str:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """`0, 2-5` for 0, 2, 3, 4, 5; the numbers rise."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    """`0+2-5` for 0, 2, 3, 4, 5; the numbers rise, and those of a run lie as far above their places."""
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     return "+".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
