@@ -74,7 +74,7 @@ def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="D
 def verify(
     folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
     resolve: Annotated[
-        bool, typer.Option("--resolve", help="Also solve what was proven again, by the other exact method.")
+        bool, typer.Option("--resolve", help="Also solve what was proven again, by another method.")
     ] = False,
     time_limit: Annotated[float, typer.Option(help="Wall seconds for each proof solved again.", metavar="S")] = 60.0,
     as_json: Json = False,
@@ -88,6 +88,7 @@ def verify(
     else:
         for finding in done.findings:
             say(finding)
-        again = f", {done.resolved} of {done.proofs} proofs solved again" if resolve else ""
+        by = ", ".join(f"{count} by {name}" for name, count in done.witnesses.items())
+        again = f", {done.resolved} of {done.proofs} proofs solved again{f' ({by})' if by else ''}" if resolve else ""
         say(f"{folder}: {done.records} records checked{again}: {len(done.findings)} findings")
     return ANSWER_NO if done.findings else DONE

@@ -86,6 +86,7 @@ class GridProof(FileModel, extra="allow"):
     cheap_bound: float | None
     bound: float | None
     closed: str
+    whole: bool = False  # solved by one plain model of the grid, which knows no cheap bound
 
     @property
     def grid(self) -> tuple[int, int, int]:

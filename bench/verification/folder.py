@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ class Verification:
     records: int
     proofs: int
     resolved: int | None  # proofs that were solved again; None if that was not asked
+    witnesses: dict[str, int]  # how many proofs each witness solved again
     findings: list[str]
 
 
@@ -43,14 +45,15 @@ def verify_folder(folder: Path, resolve_s: float | None) -> Verification:
         names = dict.fromkeys(record.instance for record in records)
         findings += best_known_findings(store.instance(name) for name in names)[1]
     proofs = [record for record in records if is_proof(record)]
-    repeated = 0
+    witnesses: Counter[str] = Counter()
     if resolve_s is not None and not findings:
         console = Console(file=sys.stderr)
         for record in track(proofs, "solving again", console=console, disable=not sys.stderr.isatty()):
-            done, found = resolve(record, store.instance(record.instance), resolve_s)
-            repeated += done
-            findings += [f"{record.title}: {finding}" for finding in found]
-    return Verification(str(folder), len(records), len(proofs), None if resolve_s is None else repeated, findings)
+            done = resolve(record, store.instance(record.instance), resolve_s)
+            witnesses[done.witness] += done.repeated
+            findings += [f"{record.title}: {finding}" for finding in done.findings]
+    repeated = None if resolve_s is None else witnesses.total()
+    return Verification(str(folder), len(records), len(proofs), repeated, dict(+witnesses), findings)
 
 
 def verify_store(store: Store) -> list[str]:

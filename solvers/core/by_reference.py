@@ -5,7 +5,7 @@ search that was half of all code that it had to make. Fields are read where they
 """
 
 # Numba is not typed, nor are functions of its extension interface.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,attr-defined"
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Reference(types.Type):
 
 
 @register_model(Reference)
-class _Pointer(models.PrimitiveModel):  # type: ignore[misc]
+class _Pointer(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Reference) -> None:
         super().__init__(manager, kind, manager.lookup(kind.target).get_value_type().as_pointer())
 
 
 @infer_getattr
-class _Fields(AttributeTemplate):  # type: ignore[misc]
+class _Fields(AttributeTemplate):
     key = Reference
 
     def generic_resolve(self, reference: Reference, name: str) -> Any:

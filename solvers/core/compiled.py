@@ -6,6 +6,9 @@ Import this module only from modules that are themselves imported late: importin
 # What is ours here is typed; numba is not.
 # mypy: disable-error-code="no-untyped-call"
 
+# Numba is not typed; see the override for it in pyproject.toml.
+# mypy: disable-error-code="misc"
+
 import functools
 import hashlib
 import tempfile
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import _dynfunc  # type: ignore[attr-defined]
+from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass

@@ -97,6 +97,16 @@ class GridProofs:
         target = self.incumbent.target
         return {"grids": [record.as_json(target) for record in self._records.values()]}
 
+    def distrusting(self, contradiction: str) -> Outcome:
+        """The best plan, which the referee valued, and nothing claimed: two claims of the proof cannot both be true."""
+        return Outcome(
+            Status.UNKNOWN if self.incumbent.plan is None else Status.FEASIBLE,
+            self.incumbent.plan,
+            evaluations=self._deadline.evaluations,
+            trace=tuple(self._deadline.trace),
+            details={"distrusted": contradiction},
+        )
+
     def _outcome(self, done: bool) -> Outcome:
         plan, value, bound = self.incumbent.plan, self.incumbent.value, self._global_bound()
         if plan is None:

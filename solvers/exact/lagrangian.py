@@ -21,6 +21,10 @@ PATIENCE = 4
 """Steps without a better bound before the step is halved."""
 SHORTEST = 0.05
 """The scale of a step below which the multipliers have converged."""
+FARTHEST = 10.0
+"""Most that a step aims above the best bound, relative to it: a hopeless incumbent must not make multipliers huge."""
+ULP = 2.0**-52
+"""Twice the unit roundoff: the factor 2 covers the terms of second order and the rounding of the error term itself."""
 
 
 class Relaxation(NamedTuple):
@@ -95,16 +99,18 @@ class Multipliers(NamedTuple):
 @compiled
 def tighten(  # noqa: C901 - as said
     relaxation: Relaxation, multipliers: Multipliers, steps: int
-) -> tuple[float, Floats, float, Ints, Ints]:
+) -> tuple[float, float, Floats, float, Ints, Ints]:
     """Raise the bound by multipliers on scarce GPUs, which are replaced by the best found.
 
     A block costs at least its cheapest path, and what is paid for the GPUs of a group is paid back.
-    Subgradient steps after Polyak.
+    Subgradient steps after Polyak. From every bound the most that its own rounding can be is taken off, so the best
+    of many is no more wrong than any (docs/bounds.md, B12).
 
     Returns
     -------
-    The bound (infinite if there is no path), the least cost of each block behind it, and the cost, groups
-    [r, s] and layers [s] of the cheapest path met of a single block that uses no group too often (infinite: none).
+    The bound (infinite if there is no path), what was taken off it, the least cost of each block behind it, and the
+    cost, groups [r, s] and layers [s] of the cheapest path met of a single block that uses no group too often
+    (infinite: none).
     """
     _, stages, states, _ = relaxation.allowed.shape
     pipelines, limit, digits = len(relaxation.steady), relaxation.limit, relaxation.digits
@@ -117,7 +123,7 @@ def tighten(  # noqa: C901 - as said
     layers_of, met_layers = np.zeros(stages, np.int64), np.zeros(stages, np.int64)
     now = Multipliers(multipliers.gpus.copy(), multipliers.weights.copy())
     excess, seconds = np.zeros(len(relaxation.counts)), np.zeros(pipelines)
-    best, met, scale, waited = -np.inf, np.inf, 1.0, 0
+    best, best_rounding, met, scale, waited = -np.inf, 0.0, np.inf, 1.0, 0
     for _ in range(steps):
         for b in range(len(least)):
             first = b * relaxation.digits.shape[1]
@@ -131,11 +137,11 @@ def tighten(  # noqa: C901 - as said
                 network = Network(first, allowed, relaxation.last, cost, hops, can_flow, digits, relaxation.powers)
                 least[b] = find_paths(network, labels)
                 if least[b] == np.inf:
-                    return np.inf, least, met, met_groups, met_layers
+                    return np.inf, 0.0, least, met, met_groups, met_layers
                 read_paths(network, labels, groups_of, layers_of)
-        bound = total_cost(relaxation, now, least)
+        bound, rounding = total_cost(relaxation, now, least)
         if best == -np.inf or bound > best + 1e-9 * abs(best):
-            best, waited = bound, 0
+            best, best_rounding, waited = bound, rounding, 0
             keep(now, least, multipliers, best_least)
         else:
             waited += 1
@@ -153,10 +159,10 @@ def tighten(  # noqa: C901 - as said
                     met_layers[s] = layers_of[s]
                     for r in range(pipelines):
                         met_groups[r, s] = groups_of[r, s]
-            step_weights(now.weights, seconds, scale, limit, bound)
-        if not step_multipliers(now.gpus, excess, scale, limit, bound) and spread <= 1e-9 * abs(bound):
+            step_weights(now.weights, seconds, scale * step_gap(limit, bound, best))
+        if not step_multipliers(now.gpus, excess, scale * step_gap(limit, bound, best)) and spread <= 1e-9 * abs(bound):
             break
-    return best, best_least, met, met_groups, met_layers
+    return best, best_rounding, best_least, met, met_groups, met_layers
 
 
 @compiled
@@ -212,16 +218,25 @@ def set_costs(relaxation: Relaxation, now: Multipliers, first: int, cost: Floats
 
 
 @inner
-def total_cost(relaxation: Relaxation, now: Multipliers, least: Floats) -> float:
-    """The bound: what all blocks cost at least, less what the multipliers pay back."""
-    bound = relaxation.constant
+def total_cost(relaxation: Relaxation, now: Multipliers, least: Floats) -> tuple[float, float]:
+    """The bound: what all blocks cost at least, less what the multipliers pay back, less the most it is rounded up by.
+
+    Returns
+    -------
+    The bound, and what was taken off for rounding: every sum here is of nonnegative numbers but the last difference,
+    so each is off by no more than so many roundoffs of its size (docs/bounds.md, B12).
+    """
+    cost, paid_back = relaxation.constant, 0.0
     for r in range(len(now.weights)):
-        bound += now.weights[r] * relaxation.steady[r]
+        cost += now.weights[r] * relaxation.steady[r]
     for b in range(len(least)):
-        bound += least[b]
+        cost += least[b]
     for k in range(len(now.gpus)):
-        bound -= now.gpus[k] * relaxation.counts[k]
-    return bound
+        paid_back += now.gpus[k] * relaxation.counts[k]
+    stages, members = relaxation.allowed.shape[1], relaxation.digits.shape[1]
+    operations = stages * (members + 1) + members + 2 * len(now.weights) + len(least) + len(now.gpus) + 16
+    rounding = operations * ULP * (cost + paid_back)
+    return cost - paid_back - rounding, rounding
 
 
 @inner
@@ -276,15 +291,18 @@ def path_cost(
 
 
 @inner
-def step_length(square: float, scale: float, limit: float, bound: float) -> float:
-    """Polyak's step; without a limit the next best thing is to hope for a little more than there is."""
-    gap = limit - bound if limit < np.inf else 0.05 * abs(bound)
-    return scale * max(gap, 1e-4 * abs(bound)) / square
+def step_gap(limit: float, bound: float, best: float) -> float:
+    """What Polyak's step is to gain; without a limit the next best thing is to hope for a little more than there is.
+
+    No more than a multiple of the best bound: where the limit is far away it says nothing of what can be gained.
+    """
+    gap = min(limit - bound, FARTHEST * abs(best)) if limit < np.inf else 0.05 * abs(bound)
+    return max(gap, 1e-4 * abs(best))
 
 
 @inner
-def step_multipliers(gpus: Floats, excess: Floats, scale: float, limit: float, bound: float) -> bool:
-    """Raise the multipliers of groups that are used too often; False if there is nothing to change."""
+def step_multipliers(gpus: Floats, excess: Floats, gap: float) -> bool:
+    """Raise the multipliers of groups that are used too often, to gain `gap`; False if there is nothing to change."""
     square = 0.0
     for k in range(len(gpus)):
         if excess[k] < 0 and gpus[k] <= 0:
@@ -292,15 +310,14 @@ def step_multipliers(gpus: Floats, excess: Floats, scale: float, limit: float, b
         square += excess[k] ** 2
     if square == 0:
         return False
-    step = step_length(square, scale, limit, bound)
     for k in range(len(gpus)):
-        gpus[k] = max(0.0, gpus[k] + step * excess[k])
+        gpus[k] = max(0.0, gpus[k] + gap / square * excess[k])
     return True
 
 
 @inner
-def step_weights(weights: Floats, seconds: Floats, scale: float, limit: float, bound: float) -> None:
-    """Shift weight to the pipelines that are slower than the average: the slowest is what counts."""
+def step_weights(weights: Floats, seconds: Floats, gap: float) -> None:
+    """Shift weight to the pipelines that are slower than the average, to gain `gap`: the slowest is what counts."""
     mean = 0.0
     for r in range(len(weights)):
         mean += seconds[r] / len(weights)
@@ -308,10 +325,9 @@ def step_weights(weights: Floats, seconds: Floats, scale: float, limit: float, b
     for r in range(len(weights)):
         square += (seconds[r] - mean) ** 2
     if square > 0:
-        step = step_length(square, scale, limit, bound)
         total = 0.0
         for r in range(len(weights)):
-            weights[r] = max(0.0, weights[r] + step * (seconds[r] - mean))
+            weights[r] = max(0.0, weights[r] + gap / square * (seconds[r] - mean))
             total += weights[r]
         for r in range(len(weights)):
             weights[r] /= total

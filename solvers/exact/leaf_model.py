@@ -44,4 +44,4 @@ class Model(Protocol):
 
 
 class Contradiction(RuntimeError):  # noqa: N818 - the word says it
-    """Two claims that cannot both be true; the message names both. The run ends as an error."""
+    """Two claims that cannot both be true; the message names both. The run keeps its best plan and claims nothing."""

@@ -10,7 +10,7 @@ from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem
 from solvers.core.registry import make_solver, solver_types
 from solvers.exact.grid_bounds import grid_bounds, instant_bound
-from solvers.exact.leaf_model import Answer, Model
+from solvers.exact.leaf_model import Answer, Contradiction, Model
 from solvers.exact.search import Search
 from solvers.exact.subproblem import Subproblem
 from solvers.exact.warm_start import starting_plans
@@ -69,5 +69,8 @@ def solve_exactly(
     for plan in starting_plans(problem, start, budget, deadline):
         run.incumbent.offer(plan)
     run.report()
-    outcome = run.run()
+    try:
+        outcome = run.run()
+    except Contradiction as contradiction:
+        outcome = run.distrusting(str(contradiction))
     return replace(outcome, details={**outcome.details, **versions})

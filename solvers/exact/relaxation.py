@@ -100,11 +100,12 @@ def _bound_paths(node: Node, paths: PathCosts, steps: int, offer: Callable[[Plan
     )
     kept = node.multipliers.setdefault(paths.name, (np.zeros(len(tables.counts)), np.full(count, 1 / count)))
     multipliers = Multipliers(*kept)
-    bound, least, cost, groups, layers = tighten(relaxation, multipliers, steps)
+    bound, rounding, least, cost, groups, layers = tighten(relaxation, multipliers, steps)
     dropped = 0
     if bound <= paths.limit < np.inf:
-        # A block may cost as much as is left while the others cost their least.
-        blocks = [(b, paths.limit - bound + cost) for b, cost in enumerate(least)]
+        # A block may cost as much as is left while the others cost their least. The room is widened by what the
+        # paths of a block may be rounded up by: the bound's rounding, and a share of the room itself.
+        blocks = [(b, (paths.limit - bound + cost) * (1 + SAFETY) + 2 * rounding) for b, cost in enumerate(least)]
         reverse = relaxation.reversed()
         dropped = sum(forbid(relaxation, reverse, multipliers, b, limit) for b, limit in blocks)
     if cost < paths.limit and count == costs.replicas:

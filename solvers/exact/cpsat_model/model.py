@@ -101,8 +101,8 @@ class _Built:
         """The objective value behind a bound in whole units; None if it is none."""
         if abs(units) > 1e17:
             return None
-        value = self._base + units / self._per_unit
-        return value - ROUNDING * abs(value)
+        above = units / self._per_unit
+        return self._base + above - ROUNDING * (abs(self._base) + abs(above))
 
     def _units(self, width: float, sums: list[float]) -> float:
         return units_for(width, sums) / self._coarser

@@ -12,6 +12,7 @@ from math import inf
 import pulp
 
 from solvers.core.deadline import Deadline, OutOfTime
+from solvers.exact.leaf_costs import ROUNDING
 from solvers.exact.leaf_model import Answer, Claim
 from solvers.exact.milp_model.backends import BACKENDS
 from solvers.exact.milp_model.energy import Energy
@@ -90,7 +91,8 @@ class _Built:
 
     def value(self, units: float) -> float:
         """The objective value behind one in units."""
-        return self._base + units * self._per_unit
+        above = units * self._per_unit
+        return self._base + above - ROUNDING * (abs(self._base) + abs(above))
 
 
 def _units(width: float, base: float) -> float:
