@@ -16,7 +16,7 @@ from instances.seeds import seed_for
 from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.dtfm.cost import read_pipelines
-from solvers.dtfm.genetic import GeneticParameters, search
+from solvers.dtfm.genetic import search
 from solvers.dtfm.network import network_of
 from solvers.kernel.pricer import Pricer
 from solvers.placements.uniform import Shape, equal_layers, listed_gpus
@@ -89,19 +89,3 @@ class GridSearch:
         fastest = min(plans, key=self._pricer.value)
         checked = check(self._instance, fastest)
         return (None, None) if isinstance(checked, Infeasible) else (fastest, checked.time_s)
-
-
-def warm_up() -> None:
-    """Compile or load all that the search calls, on four devices in two stages."""
-    square = np.ones((4, 4)) - np.eye(4)
-    for gradient in (None, square):
-        search(
-            square,
-            square,
-            2,
-            np.random.default_rng(0),
-            candidates=2,
-            whole_gradient=gradient,
-            parameters=GeneticParameters(population=1),
-        )
-    read_pipelines(square, np.arange(4).reshape(2, 2))

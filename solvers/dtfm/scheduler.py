@@ -46,10 +46,8 @@ class Dtfm(Solver):
 
     def warm_up(self) -> None:
         """Compile the search and the evaluation of plans, or load what was compiled."""
-        from solvers.dtfm.grid_search import warm_up
-
-        warm_up()
-        Dtfm(candidates=1).solve(tiny_problem(), Budget(), Monitor())
+        for gain in GAINS:  # a few candidates past the initial population
+            Dtfm(candidates=105, gain=gain).solve(tiny_problem(), Budget(), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The fastest plan of all grids, if there is one and it keeps the goal's caps."""
