@@ -54,8 +54,7 @@ class Dtfm(Solver):
         deadline = Deadline.of(budget)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
-        from solvers.dtfm.fitting_shapes import fillable_shapes
-        from solvers.dtfm.grid_search import GridSearch
+        from solvers.dtfm.grid_search import GridSearch, fillable_shapes
 
         tables, goal = problem.tables, problem.goal
         search = GridSearch(problem.instance, tables, self.candidates, self.gain == "baseline", budget.seed)
