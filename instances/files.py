@@ -9,20 +9,15 @@ from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from instances.errors import InputError, shortened
-from instances.instance import Instance
+from instances.instance import FileModel as FileModel
+from instances.instance import Instance, repeated
 from instances.plan import Gpu, Plan
 
 _LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-
-
-class FileModel(BaseModel):
-    """What all data read from files have in common: no unknown keys, no guessed types, no NaN, never changed."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -257,11 +252,6 @@ def _encode(data: Any, source: str) -> str:
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"the key {key!r} is repeated")
-            seen.add(key)
-    return result
+    if twice := repeated(key for key, _ in pairs):
+        raise ValueError(f"the key {twice[0]!r} is repeated")
+    return dict(pairs)

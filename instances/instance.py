@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal, Self, TypeVar
@@ -19,8 +20,8 @@ COST_MODEL_VERSION = 1
 """Rises whenever a value of the cost model changes; results of different versions are never combined."""
 
 # The outer limits keep every sum and product of the cost model far from overflow and underflow.
-Positive = Annotated[float, Field(ge=1e-30, le=1e30, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, le=1e30, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1e-30, le=1e30)]
+NonNegative = Annotated[float, Field(ge=0, le=1e30)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$", max_length=200)]
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=200)]
@@ -29,11 +30,13 @@ T = TypeVar("T")
 Matrix = tuple[tuple[float, ...], ...]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", protected_namespaces=())
+class FileModel(BaseModel):
+    """What all data read from files have in common: no unknown keys, no guessed types, no NaN, never changed."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
 
-class Model(_Frozen):
+class Model(FileModel):
     """A decoder-only Transformer (symbols L, h, H, H_kv, m, V, q of the specification, in file order)."""
 
     name: Label
@@ -53,7 +56,7 @@ class Model(_Frozen):
         return self
 
 
-class Training(_Frozen):
+class Training(FileModel):
     """How the model is trained (B, the choices of mb, recompute mode, bytes per parameter)."""
 
     global_batch: Count
@@ -65,12 +68,12 @@ class Training(_Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        repeated = _repeated(self.micro_batches)
-        _require(not repeated, f"micro_batches: {', '.join(map(str, repeated))} is repeated")
+        twice = repeated(self.micro_batches)
+        _require(not twice, f"micro_batches: {', '.join(map(str, twice))} is repeated")
         return self
 
 
-class Profile(_Frozen):
+class Profile(FileModel):
     """Measured seconds by micro-batch size: per block, and for the head (X, Y, X', Y')."""
 
     forward: dict[MicroBatchKey, Positive]
@@ -79,7 +82,7 @@ class Profile(_Frozen):
     head_backward: dict[MicroBatchKey, NonNegative]
 
 
-class Group(_Frozen):
+class Group(FileModel):
     """GPUs that are interchangeable: F_k, C_k, P_k, Q_k and optionally u_k or a measured profile."""
 
     name: Name
@@ -106,7 +109,7 @@ class Group(_Frozen):
         return self
 
 
-class Network(_Frozen):
+class Network(FileModel):
     """Directed links between groups, K x K; rows send (a_kj, b_kj, e_kj)."""
 
     latency: tuple[tuple[NonNegative, ...], ...]
@@ -114,7 +117,7 @@ class Network(_Frozen):
     energy_per_byte: tuple[tuple[NonNegative, ...], ...] | None = None
 
 
-class Site(_Frozen):
+class Site(FileModel):
     """What a place adds: power cap (W), carbon intensity (gCO2e/kWh) and price (USD/kWh)."""
 
     power_cap: Positive | None = None
@@ -122,7 +125,7 @@ class Site(_Frozen):
     price: NonNegative | None = None
 
 
-class Instance(_Frozen):
+class Instance(FileModel):
     """One planning problem. Equal content gives an equal `content_hash`, whatever the file looks like."""
 
     schema_: Literal["geotrain-bench/instance/1"] = Field(alias="schema")
@@ -136,13 +139,9 @@ class Instance(_Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        repeated = _repeated(group.name for group in self.groups)
-        _require(not repeated, f"groups: the name {', '.join(repeated)} is used twice")
-        for field, matrix in (
-            ("latency", self.network.latency),
-            ("bandwidth", self.network.bandwidth),
-            ("energy_per_byte", self.network.energy_per_byte),
-        ):
+        twice = repeated(group.name for group in self.groups)
+        _require(not twice, f"groups: the name {', '.join(twice)} is used twice")
+        for field, matrix in self.network:
             if matrix is not None:
                 _check_square(f"network.{field}", matrix, len(self.groups))
         for group in self.groups:
@@ -178,14 +177,9 @@ def _require(fine: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def _repeated(values: Iterable[T]) -> list[T]:
-    seen: set[T] = set()
-    twice: dict[T, None] = {}
-    for value in values:
-        if value in seen:
-            twice[value] = None
-        seen.add(value)
-    return list(twice)
+def repeated(values: Iterable[T]) -> list[T]:
+    """The values that come more than once."""
+    return [value for value, times in Counter(values).items() if times > 1]
 
 
 def _check_square(field: str, matrix: Matrix, size: int) -> None:

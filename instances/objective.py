@@ -77,25 +77,16 @@ class Objective:
 
     def goal(self, reference: Reference | None = None) -> Goal:
         """The scalar form. InputError if a reference is needed and there is none."""
-        if self.kind in ("time", "energy", "carbon", "cost", "front"):
+        if self.number is None:
             return _PLAIN[self.kind]
-        assert self.number is not None
-        if not self.needs_reference:
-            time_cap = self.kind == "energy@"
-            return _capped(time_cap, self.number)
-        if reference is None:
+        if self.needs_reference and reference is None:
             raise InputError(f"objective {self}: the instance has no uniform plan to refer to; give --reference T E")
+        unit = reference if reference and self.needs_reference else Reference(1.0, 1.0)
         if self.kind == "weighted":
-            return Goal(
-                time_weight=self.number / reference.time_s,
-                energy_weight=(1 - self.number) / reference.energy_j,
-            )
-        time_cap = self.kind == "energy@"
-        return _capped(time_cap, self.number * (reference.time_s if time_cap else reference.energy_j))
-
-
-def _capped(time_cap: bool, cap: float) -> Goal:
-    return Goal(energy_weight=1.0, time_cap=cap) if time_cap else Goal(time_weight=1.0, energy_cap=cap)
+            return Goal(time_weight=self.number / unit.time_s, energy_weight=(1 - self.number) / unit.energy_j)
+        if self.kind == "energy@":
+            return Goal(energy_weight=1.0, time_cap=self.number * unit.time_s)
+        return Goal(time_weight=1.0, energy_cap=self.number * unit.energy_j)
 
 
 _PLAIN = {

@@ -26,8 +26,8 @@ class Rates:
 
         A link's joules count at the mean of the figures of its two ends.
         """
-        weight = [1.0] * len(instance.groups) if figure == "energy" else _per_joule(instance, figure)
         groups = instance.groups
+        weight = [_per_joule(instance, group.region, figure) for group in groups]
         free = tuple((0.0,) * len(groups) for _ in groups)
         per_byte = instance.network.energy_per_byte or free
         return cls(
@@ -44,17 +44,14 @@ def has_figure(instance: Instance, figure: Figure) -> bool:
     return figure == "energy" or all(_site_figure(instance, group.region, figure) for group in instance.groups)
 
 
-def _per_joule(instance: Instance, figure: Figure) -> list[float]:
-    weights = []
-    for group in instance.groups:
-        value = _site_figure(instance, group.region, figure)
-        if not value:
-            key = "price" if figure == "cost" else figure
-            raise InputError(
-                f"{instance.name}: sites.{group.region}.{key}: the objective {figure} needs a figure above 0"
-            )
-        weights.append(value / JOULES_PER_KWH)
-    return weights
+def _per_joule(instance: Instance, region: str, figure: Figure) -> float:
+    if figure == "energy":
+        return 1.0
+    value = _site_figure(instance, region, figure)
+    if not value:
+        key = "price" if figure == "cost" else figure
+        raise InputError(f"{instance.name}: sites.{region}.{key}: the objective {figure} needs a figure above 0")
+    return value / JOULES_PER_KWH
 
 
 def _site_figure(instance: Instance, region: str, figure: Figure) -> float | None:

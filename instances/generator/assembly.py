@@ -80,7 +80,9 @@ def assemble(
     ]
     training = training_for(options, size, model, groups, sites)
     if measured is not None:
-        groups = [_with_profile(group, measured(group.gpu, training)) for group in groups]
+        groups = [
+            Group(**{**dict(group), "half_batch": None, "profile": measured(group.gpu, training)}) for group in groups
+        ]
     gpu_sources = [source for entry in placed for source in entry.gpu.sources]
     used = sources([model_source(model.name), *network.sources, *used_sources, *gpu_sources])
     return Instance(
@@ -138,10 +140,6 @@ def _network(placed: Sequence[P], link: Linking[P], joules_per_byte: float | Non
         if joules_per_byte is None
         else tuple(tuple(0.0 if here == there else joules_per_byte for there in regions) for here in regions),
     )
-
-
-def _with_profile(group: Group, profile: Profile) -> Group:
-    return Group.model_validate({**group.model_dump(), "half_batch": None, "profile": profile})
 
 
 def _slug(text: str) -> str:

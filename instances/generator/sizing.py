@@ -132,19 +132,17 @@ def _wanted_batch(options: Options, size: Size, model: Model, groups: Sequence[G
 def _too_easy(model: Model, training: Training, groups: Sequence[Group]) -> str | None:
     """Why there is nothing to plan, or None."""
     largest = max(groups, key=lambda group: group.memory)
-    if fits_one_gpu(model, training, largest.memory):
-        return f"a single {largest.gpu} holds a plan, so there is nothing to plan"
-    return None
+    easy = fits_one_gpu(model, training, largest.memory)
+    return f"a single {largest.gpu} holds a plan, so there is nothing to plan" if easy else None
 
 
 def _too_large(model: Model, training: Training, groups: Sequence[Group], sites: Sites) -> str | None:
     """Why there is no plan, or None."""
     if all(training.global_batch % size for size in training.micro_batches):
         return "no choice of micro-batches divides it"
-    if fits_somewhere(model, training, groups, sites):
-        return None
     gpus, gib = sum(group.count for group in groups), sum(group.count * group.memory for group in groups) / GIB
-    return f"no plan fits {gpus} GPUs of {gib:.0f} GiB together"
+    fits = fits_somewhere(model, training, groups, sites)
+    return None if fits else f"no plan fits {gpus} GPUs of {gib:.0f} GiB together"
 
 
 def _sizes(text: str) -> tuple[int, ...]:

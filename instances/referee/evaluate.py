@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 from instances.instance import Group, Instance
@@ -127,20 +127,16 @@ def evaluate_feasible(instance: Instance, plan: Plan) -> Evaluation:
     busy = [count * (step.forward_s + step.backward_s) for step in steps]
     gpus = [gpu for row in plan.pipelines for gpu in row]
     moved = _bytes_moved(instance, plan, gradients)
-    rates = Rates.of(instance, "energy")
-    gpu_energy = _gpu_energy(rates, gpus, busy, time)
-    network_energy = _network_energy(rates, moved)
-    carbon, cost = (
-        fsum(_gpu_energy(other, gpus, busy, time)) + _network_energy(other, moved) if other else None
-        for other in (
-            Rates.of(instance, "carbon") if has_figure(instance, "carbon") else None,
-            Rates.of(instance, "cost") if has_figure(instance, "cost") else None,
-        )
-    )
+    gpu_energy, network_energy = _energies(Rates.of(instance, "energy"), gpus, busy, time, moved)
+    totals = {"energy": fsum(gpu_energy) + network_energy}
+    for figure in ("carbon", "cost"):
+        if has_figure(instance, figure):
+            of_gpus, of_network = _energies(Rates.of(instance, figure), gpus, busy, time, moved)
+            totals[figure] = fsum(of_gpus) + of_network
     memory = slot_bytes(instance, plan)
     return Evaluation(
         time_s=time,
-        energy_j=fsum(gpu_energy) + network_energy,
+        energy_j=totals["energy"],
         fill_s=slowest.fill_s,
         steady_s=slowest.steady_s,
         pipeline_s=slowest.seconds,
@@ -155,19 +151,8 @@ def evaluate_feasible(instance: Instance, plan: Plan) -> Evaluation:
         pipelines=pipelines,
         exchange_s=exchange,
         gradient_bytes=gradients,
-        carbon_g=carbon,
-        cost_usd=cost,
-    )
-
-
-def compute_seconds(instance: Instance, plan: Plan, group: int, stage: int) -> tuple[float, float]:
-    """Forward and backward seconds of one micro-batch on a GPU of `group` in `stage` (x_s, y_s)."""
-    return stage_seconds(
-        Workload.of(instance.model, instance.training),
-        instance.groups[group],
-        plan.micro_batch,
-        plan.layers[stage],
-        last=stage == plan.stages - 1,
+        carbon_g=totals.get("carbon"),
+        cost_usd=totals.get("cost"),
     )
 
 
@@ -200,14 +185,11 @@ def gradient_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:
 
 def _pipelines(instance: Instance, plan: Plan, count: int) -> tuple[Pipeline, ...]:
     """All pipelines; those of the same groups have the same steps."""
-    terms = {row: _pipeline_terms(instance, plan, row, count) for row in dict.fromkeys(plan.groups)}
-    return tuple(Pipeline(number, *terms[row]) for number, row in enumerate(plan.groups))
+    alike = {row: _pipeline(instance, plan, row, count) for row in dict.fromkeys(plan.groups)}
+    return tuple(replace(alike[row], number=number) for number, row in enumerate(plan.groups))
 
 
-def _pipeline_terms(
-    instance: Instance, plan: Plan, row: tuple[int, ...], count: int
-) -> tuple[tuple[Step, ...], float, float, Step, Step]:
-    """Steps, seconds to fill and in steady state, slowest steps forward and backward."""
+def _pipeline(instance: Instance, plan: Plan, row: tuple[int, ...], count: int) -> Pipeline:
     latency, bandwidth = instance.network.latency, instance.network.bandwidth
     work = Workload.of(instance.model, instance.training)
     message = work.message_bytes * plan.micro_batch
@@ -224,7 +206,8 @@ def _pipeline_terms(
     forward = max(steps, key=lambda step: step.forward_s)
     backward = max(steps, key=lambda step: step.backward_s)
     fill = fsum([*(step.forward_s for step in steps), *(step.backward_s for step in steps), *delays])
-    return tuple(steps), fill, (count - 1) * (forward.forward_s + backward.backward_s), forward, backward
+    steady = (count - 1) * (forward.forward_s + backward.backward_s)
+    return Pipeline(0, tuple(steps), fill, steady, forward, backward)
 
 
 def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> float:
@@ -264,15 +247,15 @@ def _bytes_moved(
     return list(moved.items())
 
 
-def _gpu_energy(rates: Rates, gpus: list[Gpu], busy: list[float], time: float) -> list[float]:
-    return [
+def _energies(
+    rates: Rates, gpus: list[Gpu], busy: list[float], time: float, moved: list[tuple[tuple[int, int, float], int]]
+) -> tuple[list[float], float]:
+    """What each GPU takes in the time of an iteration, and what all links take."""
+    of_gpus = [
         rates.active[gpu.group] * seconds + rates.idle[gpu.group] * (time - seconds)
         for gpu, seconds in zip(gpus, busy, strict=True)
     ]
-
-
-def _network_energy(rates: Rates, moved: list[tuple[tuple[int, int, float], int]]) -> float:
-    return fsum(_repeated((rates.per_byte[k][j] * size, number) for (k, j, size), number in moved))
+    return of_gpus, fsum(_repeated((rates.per_byte[k][j] * size, number) for (k, j, size), number in moved))
 
 
 def _repeated(terms: Iterable[tuple[float, int]]) -> Iterator[float]:

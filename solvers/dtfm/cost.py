@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from solvers.core.compiled import compiled
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.network import Matrix
-from solvers.dtfm.path import shortest_path
-from solvers.dtfm.path_heuristic import path_length
+from solvers.dtfm.path import path_length, shortest_path
 
 Groups = NDArray[np.int64]
 

@@ -1,8 +1,8 @@
-"""One grid: search a partition, read the pipelines off it, and evaluate them both ways with every micro-batch size."""
+"""Grids that some partition fits; on each, search a partition, read pipelines off it and evaluate them both ways."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -10,16 +10,39 @@ import numpy as np
 
 from instances.instance import Instance
 from instances.objective import Goal
-from instances.plan import Plan
+from instances.plan import Gpu, Plan
 from instances.referee.check import Infeasible, check
+from instances.referee.violations import slot_bytes, violations
 from instances.seeds import seed_for
 from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.dtfm.cost import read_pipelines
-from solvers.dtfm.genetic import GeneticParameters, search
+from solvers.dtfm.genetic import search
 from solvers.dtfm.network import network_of
 from solvers.kernel.pricer import Pricer
-from solvers.placements.uniform import Shape, equal_layers, listed_gpus
+from solvers.placements.uniform import Shape, equal_layers, listed_gpus, uniform_plans
+
+
+def fillable_shapes(instance: Instance, tables: Tables, used: int) -> list[Shape]:
+    """The shapes of exactly `used` GPUs, those listed first, that some partition of these GPUs fits."""
+    sizes: dict[tuple[int, int], list[int]] = {}
+    for plan in uniform_plans(instance, tables, used):
+        if not violations(instance, _roomiest(instance, plan)):
+            sizes.setdefault((plan.replicas, plan.stages), []).append(plan.micro_batch)
+    return [Shape(*grid, tuple(fitting)) for grid, fitting in sizes.items()]
+
+
+def _roomiest(instance: Instance, plan: Plan) -> Plan:
+    """The plan with its GPUs moved: those with most memory to the stage that needs most, and so on.
+
+    If that does not fit, no other placement of the same GPUs does: their draw at each site is the same too.
+    """
+    gpus = sorted((gpu for row in plan.pipelines for gpu in row), key=lambda gpu: -instance.groups[gpu.group].memory)
+    needs = slot_bytes(instance, plan)
+    columns: dict[int, list[Gpu]] = {}
+    for rank, stage in enumerate(sorted(range(plan.stages), key=lambda stage: -needs[stage])):
+        columns[stage] = gpus[rank * plan.replicas : (rank + 1) * plan.replicas]
+    return replace(plan, pipelines=tuple(zip(*(columns[stage] for stage in range(plan.stages)), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -89,19 +112,3 @@ class GridSearch:
         fastest = min(plans, key=self._pricer.value)
         checked = check(self._instance, fastest)
         return (None, None) if isinstance(checked, Infeasible) else (fastest, checked.time_s)
-
-
-def warm_up() -> None:
-    """Compile or load all that the search calls, on four devices in two stages."""
-    square = np.ones((4, 4)) - np.eye(4)
-    for gradient in (None, square):
-        search(
-            square,
-            square,
-            2,
-            np.random.default_rng(0),
-            candidates=2,
-            whole_gradient=gradient,
-            parameters=GeneticParameters(population=1),
-        )
-    read_pipelines(square, np.arange(4).reshape(2, 2))

@@ -46,18 +46,15 @@ class Dtfm(Solver):
 
     def warm_up(self) -> None:
         """Compile the search and the evaluation of plans, or load what was compiled."""
-        from solvers.dtfm.grid_search import warm_up
-
-        warm_up()
-        Dtfm(candidates=1).solve(tiny_problem(), Budget(), Monitor())
+        for gain in GAINS:  # a few candidates past the initial population
+            Dtfm(candidates=105, gain=gain).solve(tiny_problem(), Budget(), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The fastest plan of all grids, if there is one and it keeps the goal's caps."""
         deadline = Deadline.of(budget)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
-        from solvers.dtfm.fitting_shapes import fillable_shapes
-        from solvers.dtfm.grid_search import GridSearch
+        from solvers.dtfm.grid_search import GridSearch, fillable_shapes
 
         tables, goal = problem.tables, problem.goal
         search = GridSearch(problem.instance, tables, self.candidates, self.gain == "baseline", budget.seed)

@@ -12,7 +12,7 @@ from instances.files import read_plan
 from instances.instance import Instance
 from instances.plan import Gpu, Plan
 from instances.rates import Rates
-from instances.referee.evaluate import compute_seconds, evaluate, gradient_bytes
+from instances.referee.evaluate import evaluate, gradient_bytes, stage_seconds
 from instances.referee.violations import violations
 from instances.workload import Workload
 from tests.cases import CLOSE, DATA
@@ -20,6 +20,12 @@ from tests.editing import DROP, HAND, changed, hand_instance
 from tests.random_plans import drawn
 
 SEEDS = range(120)
+
+
+def compute_seconds(instance: Instance, plan: Plan, group: int, stage: int) -> tuple[float, float]:
+    """Forward and backward seconds of one micro-batch on a GPU of `group` in `stage`."""
+    work, last = Workload.of(instance.model, instance.training), stage == plan.stages - 1
+    return stage_seconds(work, instance.groups[group], plan.micro_batch, plan.layers[stage], last)
 
 
 def close(expected: float) -> object:

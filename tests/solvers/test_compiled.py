@@ -12,7 +12,7 @@ from solvers.core.cache import cache_folder
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
-from solvers.dtfm.path_heuristic import path_length
+from solvers.dtfm.path import path_length
 import numpy as np
 
 print(path_length(np.ones((4, 4)), np.arange(4)), path_length.stats.cache_path)

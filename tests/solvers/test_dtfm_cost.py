@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from solvers.dtfm.cost import partition_cost, read_pipelines
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.network import Network
-from solvers.dtfm.path import held_karp, shortest_path
-from solvers.dtfm.path_heuristic import improved_path, path_length
+from solvers.dtfm.path import held_karp, improved_path, path_length, shortest_path
 from tests.solvers.dtfm_facts import Problem, link_units, scenarios, tiny_problems
 
 # Few different values make ties, which is where matchings and paths go wrong.

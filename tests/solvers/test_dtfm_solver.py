@@ -18,8 +18,7 @@ from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Status
 from solvers.core.registry import make_solver
-from solvers.dtfm.fitting_shapes import fillable_shapes
-from solvers.dtfm.grid_search import GridSearch
+from solvers.dtfm.grid_search import GridSearch, fillable_shapes
 from solvers.dtfm.network import network_of
 from solvers.dtfm.scheduler import Dtfm
 from solvers.placements.uniform import Shape, equal_layers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from instances.catalogue.networks import campaign
 from instances.catalogue.reading import significant
 from instances.catalogue.regions import CARBON_BASIS, PRICE_BASES, region, region_names
-from instances.generator.assembly import Placed, assemble, merged, notes_on
+from instances.generator.assembly import Placed, assemble, notes_on
 from instances.generator.family import AUTO, Family, Option, Options
 from instances.generator.places import Places, Uniform, pick_types, place_evenly
 from instances.generator.sizing import Size, comparable, training_options
@@ -25,11 +25,11 @@ SIZE = Size(state_share=0.08, stash_share=0.1)
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network, basis = campaign(NETWORK), options["price-basis"]
     uniform = stream("federation", basis, options["sites"] or AUTO, gpus, seed).random
-    priced = [place for place in network.places if _has_figures(place, basis)]
+    priced = [place for place in network.places if place in region_names() and basis in region(place).price]
     places = SITES.draw(uniform, options, gpus, priced)
     # A quarter of the pool, roughly, cannot be on with the others.
     known = comparable(GPUS, gpus - max(1, gpus // 4))
-    placed = merged(place_evenly(gpus, places, lambda share: pick_types(uniform, known, share, TYPES_PER_SITE)))
+    placed = place_evenly(gpus, places, lambda share: pick_types(uniform, known, share, TYPES_PER_SITE))
     # Uncapped sites are listed first: a launch in listed order must find GPUs that may be on together.
     uncapped = -(-len(places) // 2)
     sites = {
@@ -54,15 +54,10 @@ def _site(place: str, basis: str, placed: Sequence[Placed], uniform: Uniform, ca
     here = [entry for entry in placed if entry.region == place]
     total = sum(entry.count * entry.gpu.power_active for entry in here)
     largest = max(entry.gpu.power_active for entry in here)
-    cap = (
-        max(largest, significant((LOWEST_CAP + (HIGHEST_CAP - LOWEST_CAP) * uniform()) * total, 3)) if capped else None
-    )
+    share = LOWEST_CAP + (HIGHEST_CAP - LOWEST_CAP) * uniform() if capped else 1.0
+    cap = max(largest, significant(share * total, 3)) if capped else None
     facts = region(place)
     return Site(power_cap=cap, carbon=facts.carbon, price=facts.price[basis])
-
-
-def _has_figures(place: str, basis: str) -> bool:
-    return place in region_names() and basis in region(place).price
 
 
 FAMILY = Family(
