@@ -160,7 +160,7 @@ def read_runs(path: Path) -> list[Run]:
         return []
     text = read_text(path)
     texts = {field.name: str for field in fields(Run) if field.type == "str"}
-    table = pd.read_csv(io.StringIO(text[: text.rfind("\n") + 1]), dtype=texts, float_precision="round_trip")
+    table = pd.read_csv(io.StringIO(text[: text.rfind("\n") + 1]), dtype=texts)
     if tuple(table.columns) != COLUMNS:
         raise InputError(f"{path}: header: is not {','.join(COLUMNS)}")
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
