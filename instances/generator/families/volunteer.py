@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from instances.catalogue.gpus import gpu_type
 from instances.catalogue.networks import Campaign, Line, Link, campaign, lines
 from instances.catalogue.reading import significant
-from instances.generator.assembly import INSIDE_MACHINE, Placed, assemble, notes_on
+from instances.generator.assembly import INSIDE_MACHINE, Placed, assemble, merged, notes_on
 from instances.generator.family import AUTO, Family, Options
 from instances.generator.places import Places, Uniform, pick_weighted
 from instances.generator.sizing import Size, comparable, training_options
@@ -37,7 +37,7 @@ class Home(Placed):
 def _make(gpus: int, seed: int, options: Options) -> Instance:
     network = campaign(NETWORK)
     uniform = stream("volunteer", options["cities"] or AUTO, gpus, seed).random
-    homes = _homes(gpus, options, network, uniform)
+    homes = merged(_homes(gpus, options, network, uniform))
     inside = campaign(INSIDE_MACHINE).link("machine", "machine")
 
     def link(sender: Home, receiver: Home) -> Link:
