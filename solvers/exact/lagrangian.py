@@ -324,7 +324,7 @@ def step_weights(weights: Floats, seconds: Floats, gap: float) -> None:
     square = 0.0
     for r in range(len(weights)):
         square += (seconds[r] - mean) ** 2
-    if square > 0:
+    if square > (1e-12 * mean) ** 2:  # else they differ by rounding, and all may lie below their own mean
         total = 0.0
         for r in range(len(weights)):
             weights[r] = max(0.0, weights[r] + gap / square * (seconds[r] - mean))

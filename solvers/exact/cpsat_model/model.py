@@ -127,6 +127,8 @@ class _Built:
             # The limit on the time, as finely as it can be said.
             time.row(self._units(most_s - time.base, time.row_sums(most_s)), most_s)
         limit = (target - self._base) * self._per_unit * (1 + ROUNDING) + 1
-        if limit < LARGEST_ROW:  # beyond that it is no limit: the objective's own range is far smaller
+        if limit < 0:
+            self.model.add_bool_or([])  # no plan is that good
+        elif limit < LARGEST_ROW:  # beyond that it is no limit: the objective's own range is far smaller
             self.model.add(objective <= int(limit))
         return objective

@@ -6,6 +6,7 @@ infeasible when its limit cuts it off, and gives no bound. Values of a model wit
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
@@ -27,6 +28,8 @@ _CLAIM = {
 
 NEARLY = 0.8
 """Share of a limit beyond which a run may have been cut off by it."""
+WRITTEN = 1e-7
+"""Relative rounding of the values in CBC's solution file, which have eight digits."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,13 @@ def solve_with_cbc(problem: pulp.LpProblem, threads: int, seed: int, deadline: D
     if claim is not Claim.STOPPED and limit is not None and deadline.seconds - started > NEARLY * limit:
         claim = Claim.STOPPED
     has_values = problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    bound = pulp.value(problem.objective) if claim is Claim.BEST else None
-    return Solved(claim, has_values, bound, 0)
+    return Solved(claim, has_values, _written_objective(problem) if claim is Claim.BEST else None, 0)
+
+
+def _written_objective(problem: pulp.LpProblem) -> float:
+    """The least objective behind values that CBC rounded when it wrote them down."""
+    terms = [cost * (x.varValue or 0.0) for x, cost in problem.objective.items()]
+    return math.fsum(terms) - WRITTEN * math.fsum(map(abs, terms))
 
 
 @contextmanager

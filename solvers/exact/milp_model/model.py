@@ -11,6 +11,7 @@ from math import inf
 
 import pulp
 
+from instances.objective import Goal
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.exact.leaf_costs import ROUNDING
 from solvers.exact.leaf_model import Answer, Claim
@@ -67,7 +68,7 @@ class _Built:
         exchange = Exchange(self.network, deadline) if costs.replicas > 1 else None
         time = Time(self.network, exchange, deadline)
         energy = Energy(self.network, time, exchange, deadline)
-        most_s = min(costs.time_limit(target), time.worst)
+        most_s = self._longest(time, energy, min(costs.time_limit(target), time.worst), target, goal)
         per_second = _units(most_s - time.base, time.base)
         seconds = time.row(per_second, most_s)
         if goal.energy_cap is not None:
@@ -78,7 +79,8 @@ class _Built:
         if goal.energy_weight:
             self._base += goal.energy_weight * energy.base
             most = energy.most(max(most_s, time.base))
-            width = target - self._base if target < inf else goal.energy_weight * (most - energy.base)
+            width = goal.energy_weight * (most - energy.base) + goal.time_weight * (most_s - time.base)
+            width = target - self._base if target < inf else width
             self._per_unit = 1 / _units(width, self._base)
             units = goal.energy_weight / self._per_unit
             objective = [(energy.row("energy", units, inf, seconds, per_second), 1.0)]
@@ -88,6 +90,16 @@ class _Built:
                 limit = (target - self._base) / self._per_unit + SPARE
                 self.model += weighted(objective) <= limit, "below_the_target"
         self.model += weighted(objective)
+
+    @staticmethod
+    def _longest(time: Time, energy: Energy, most_s: float, target: float, goal: Goal) -> float:
+        """The most seconds of a plan below the target: so a unit of time costs no more than a unit of the objective."""
+        if target == inf or not goal.energy_weight:
+            return most_s
+        room = target * (1 + ROUNDING)
+        if goal.time_weight:
+            most_s = min(most_s, (room - goal.energy_weight * energy.base) / goal.time_weight)
+        return min(most_s, energy.time_limit((room - goal.time_weight * time.base) / goal.energy_weight))
 
     def value(self, units: float) -> float:
         """The objective value behind one in units."""
