@@ -81,8 +81,7 @@ def extreme_pool(seed: int) -> Instance:
 def _needs(model: dict[str, Any], training: dict[str, Any]) -> list[float]:
     """Bytes of an inner stage by number of blocks."""
     work = Workload.of(Model(**model), Training(**{**training, "micro_batches": tuple(training["micro_batches"])}))
-    batch = training["global_batch"]
-    return [work.stage_bytes(held, True, True, batch, 1, 16) for held in range(1, model["layers"] + 1)]
+    return [work.stage_bytes(held, True, True, replicas=1, micro_batch=1) for held in range(1, model["layers"] + 1)]
 
 
 def _group(draw: random.Random, name: str, count: int, needs: list[float]) -> dict[str, Any]:
@@ -189,7 +188,11 @@ def attack(seed: int) -> list[str]:
     return findings
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(4, POOLS))])
+@pytest.mark.parametrize(
+    "seed",
+    # 141: HiGHS with all its presolve rules calls a feasible model infeasible.
+    [*range(3), 141, *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(3, POOLS) if seed != 141)],
+)
 def test_nothing_false_is_claimed_on_an_extreme_pool(seed: int) -> None:
     assert attack(seed) == []
 
