@@ -30,7 +30,12 @@ def model_from_text(kind: type[M], text: str, source: str) -> M:
 
 def model_from_json(kind: type[M], data: Any, source: str) -> M:
     """Decoded JSON (or TOML) as a model. InputError names source, field and reason."""
-    return _model(kind, data, _encode(data, source), source)
+    refuse_no_numbers(data, source)
+    try:
+        text = json.dumps(data, default=str)  # dates, which TOML has, are text
+    except RecursionError:
+        raise InputError(f"{source}: is nested too deeply") from None
+    return _model(kind, data, text, source)
 
 
 def _model(kind: type[M], data: Any, text: str, source: str) -> M:
@@ -241,14 +246,6 @@ def _field(location: tuple[int | str, ...]) -> str:
         elif part != "[key]":
             text += f".{part}" if text else part
     return text
-
-
-def _encode(data: Any, source: str) -> str:
-    refuse_no_numbers(data, source)
-    try:
-        return json.dumps(data, default=str)  # dates, which TOML has, are text
-    except RecursionError:
-        raise InputError(f"{source}: is nested too deeply") from None
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
     uniform = stream("federation", basis, options["sites"] or AUTO, gpus, seed).random
     priced = [place for place in network.places if place in region_names() and basis in region(place).price]
     places = SITES.draw(uniform, options, gpus, priced)
+    facts = [region(place) for place in places]
     # A quarter of the pool, roughly, cannot be on with the others.
     known = comparable(GPUS, gpus - max(1, gpus // 4))
     placed = place_evenly(gpus, places, lambda share: pick_types(uniform, known, share, TYPES_PER_SITE))
@@ -40,10 +41,7 @@ def _make(gpus: int, seed: int, options: Options) -> Instance:
         SIZE,
         network,
         placed,
-        used_sources=[
-            *(region(place).carbon_source for place in places),
-            *(region(place).price_source[basis] for place in places),
-        ],
+        used_sources=[each.carbon_source for each in facts] + [each.price_source[basis] for each in facts],
         sites=sites,
         notes={**notes_on(network, options), "carbon": CARBON_BASIS, "price": PRICE_BASES[basis]},
     )
