@@ -5,7 +5,7 @@ search that was half of all code that it had to make. Fields are read where they
 """
 
 # Numba is not typed, nor are functions of its extension interface.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,attr-defined"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,override,attr-defined"
 
 from __future__ import annotations
 
@@ -53,11 +53,13 @@ def _read_field(context, builder, reference, pointer, name):
     return field if isinstance(reference.field(name), Reference) else builder.load(field)
 
 
-@intrinsic
-def by_reference(typing_context, values):
+def _by_reference(typing_context, values):
     """A reference to a named tuple; valid until the function that makes it returns."""
 
     def make(context, builder, signature, arguments):
         return cgutils.alloca_once_value(builder, arguments[0])
 
     return Reference(values)(values), make
+
+
+by_reference: Any = intrinsic(_by_reference)

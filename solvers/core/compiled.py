@@ -3,12 +3,6 @@
 Import this module only from modules that are themselves imported late: importing numba takes a second.
 """
 
-# What is ours here is typed; numba is not.
-# mypy: disable-error-code="no-untyped-call"
-
-# Numba is not typed; see the override for it in pyproject.toml.
-# mypy: disable-error-code="misc"
-
 import functools
 import hashlib
 import tempfile
@@ -17,13 +11,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import _dynfunc
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
 
 from solvers.core.cache import cache_folder
+from solvers.core.compilers import EntryCompiler, LinkedCompiler
 from solvers.core.sources import ROOT, sources_used
 
 P = ParamSpec("P")
@@ -71,11 +61,11 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     config: Any = numba.config
     folder = find_cache_folder(Path(function.__code__.co_filename))
     if folder is None:
-        return _jit(function)
+        return _jit(function, pipeline_class=EntryCompiler, no_cfunc_wrapper=True)
     before = config.CACHE_DIR
     config.CACHE_DIR = folder
     try:
-        return _jit(function, cache=True, no_cfunc_wrapper=True)
+        return _jit(function, pipeline_class=EntryCompiler, no_cfunc_wrapper=True, cache=True)
     finally:
         config.CACHE_DIR = before
 
@@ -83,71 +73,20 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as a part of the compiled functions that call it; cannot be called from Python.
 
-    It is optimised and translated to machine code with its callers only, once, where numba does so
-    at every level of the calls; that is most of the time of compilation.
+    It must allocate nothing and return no array.
     """
-    return _jit(function, **_ONLY_LINKED)
+    return _jit(function, pipeline_class=LinkedCompiler, **LinkedCompiler.options)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """As `inner`, and copied into each caller: for small functions that inner loops call.
 
-    A call costs more than their arithmetic: all offsets are passed, and references to arrays are counted.
+    A call costs more than their arithmetic, since all offsets are passed.
     """
-    return _jit(function, **_ONLY_LINKED, forceinline=True)
+    return _jit(function, pipeline_class=LinkedCompiler, forceinline=True, **LinkedCompiler.options)
 
 
 def _jit(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     jit: Any = numba.njit  # typed in some releases of numba only
     result: Callable[P, R] = jit(**options)(function)
     return result
-
-
-class _LinkedLibrary(JITCodeLibrary):
-    """LLVM code that waits to be linked into its caller's."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        """Left to the caller."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerForCallers(NativeLowering):
-    """Numba's last step for a function, without translation to machine code."""
-
-    _name = "lower_for_callers"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = True
-        super().run_pass(state)
-        fndesc, call_helper, _, env = state["cr"]
-        # What numba makes of a function without a way in from Python.
-        entry = _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,))
-        state.targetctx.insert_user_function(entry, fndesc, [library])
-        state["cr"] = _LowerResult(fndesc, call_helper, cfunc=entry, env=env)
-        return True
-
-
-class _CallersCompiler(CompilerBase):
-    """Numba's pipeline with that last step."""
-
-    def define_pipelines(self) -> list[Any]:
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(_LowerForCallers if step is NativeLowering else step, name) for step, name in manager.passes]
-        manager.finalize()
-        return [manager]
-
-
-_ONLY_LINKED: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,  # no counting of references: such code allocates nothing
-    "pipeline_class": _CallersCompiler,
-}

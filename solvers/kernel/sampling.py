@@ -31,6 +31,22 @@ def draw_split(rng, total, stages, layers):  # type: ignore[no-untyped-def]
 
 
 @inner
+def place_layer(rng, stages, layers, spare):  # type: ignore[no-untyped-def]
+    """Give one layer more to a stage with spare memory, each as likely as any."""
+    able = 0
+    for s in range(stages):
+        able += spare[s] > 0
+    pick = int(rng.random() * able)
+    for s in range(stages):
+        if spare[s] > 0:
+            if pick == 0:
+                layers[s] += 1
+                spare[s] -= 1
+                return
+            pick -= 1
+
+
+@inner
 def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ignore[no-untyped-def]
     """Move layers that do not fit, one by one, to stages with spare memory, each as likely as any; whether all fit.
 
@@ -50,19 +66,8 @@ def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ig
         total_spare += spare[s]
     if over > total_spare:
         return False
-    while over > 0:
-        able = 0
-        for s in range(stages):
-            able += spare[s] > 0
-        pick = int(rng.random() * able)
-        for s in range(stages):
-            if spare[s] > 0:
-                if pick == 0:
-                    layers[s] += 1
-                    spare[s] -= 1
-                    break
-                pick -= 1
-        over -= 1
+    for _ in range(over):
+        place_layer(rng, stages, layers, spare)
     return True
 
 

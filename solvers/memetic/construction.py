@@ -65,6 +65,24 @@ def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
 
 
 @inner
+def next_in_chain(p, rng, k, own, weight, message, left):  # type: ignore[no-untyped-def]
+    """The group of least cost for the GPU after one of group k, with some noise."""
+    c = p.place[k]
+    best = np.inf
+    chosen = -1
+    for g in range(p.o.groups):
+        if left[g] > 0:
+            d = p.place[g]
+            seconds = p.link[c, d, 0] + p.link[d, c, 0]
+            seconds += message * (p.link[c, d, 1] + p.link[d, c, 1])
+            cost = (own[g] + weight * seconds) * (1.0 + 0.1 * uniform(rng))
+            if cost < best:
+                best = cost
+                chosen = g
+    return chosen
+
+
+@inner
 def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
     """Chain GPUs greedily, each near the one before, fast or frugal by random weights; lay the chain out.
 
@@ -102,17 +120,5 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
         left[k] -= 1
         if i == slots - 1:
             break
-        c = p.place[k]
-        best = np.inf
-        chosen = -1
-        for g in range(groups):
-            if left[g] > 0:
-                d = p.place[g]
-                seconds = p.link[c, d, 0] + p.link[d, c, 0]
-                seconds += message * (p.link[c, d, 1] + p.link[d, c, 1])
-                cost = (own[g] + weight * seconds) * (1.0 + 0.1 * uniform(rng))
-                if cost < best:
-                    best = cost
-                    chosen = g
-        k = chosen
+        k = next_in_chain(p, rng, k, own, weight, message, left)
     append_unused(p, group, slots)

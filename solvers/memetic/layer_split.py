@@ -11,6 +11,7 @@ import numpy as np
 from solvers.core.compiled import inner
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
 from solvers.kernel.layout import COST, ENERGY_WEIGHT, LIMITS, MOST, OFFSET, ORDER, PENALTY, SLOPE, TIME_WEIGHT, TRIAL
+from solvers.memetic.copying import copy
 from solvers.memetic.ordering import order_by
 
 _LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
@@ -38,16 +39,14 @@ def _fill_limits(slope, offset, most, threshold, caps, stages):  # type: ignore[
 
 
 @inner
-def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Write a good split for the placement to layers[:stages]; number of plans costed."""
+def describe_stages(p, r_index, b, stages, group):  # type: ignore[no-untyped-def]
+    """Fill the scratch rows SLOPE, OFFSET, COST, MOST, and ORDER with the stages by rising cost of a layer."""
     replicas = p.replicas[r_index]
-    total = p.gradient.shape[1] - 1
-    slope, offset, cost = p.real[SLOPE], p.real[OFFSET], p.real[COST]
-    most, order, caps, trial = p.whole[MOST], p.whole[ORDER], p.whole[LIMITS], p.whole[TRIAL]
+    slope, offset, cost, most = p.real[SLOPE], p.real[OFFSET], p.real[COST], p.whole[MOST]
     count = p.o.batch // (replicas * p.sizes[b])
     for s in range(stages):
         slope[s] = offset[s] = cost[s] = 0.0
-        most[s] = total
+        most[s] = p.o.total
         for r in range(replicas):
             k = group[r * stages + s]
             seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
@@ -57,22 +56,36 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
             most[s] = min(most[s], p.fits[r_index, b, k, kind_of(s, stages)])
             cost[s] += p.goal[ENERGY_WEIGHT] * p.rates[k, 0] * seconds * count
         cost[s] += p.goal[TIME_WEIGHT] * slope[s] + 1e-12 * slope[s]
-    order_by(cost, order, stages)
+    order_by(cost, p.whole[ORDER], stages)
 
+
+@inner
+def least_threshold(p, stages):  # type: ignore[no-untyped-def]
+    """Seconds that the busiest stage needs at least if all layers are to fit, by bisection."""
+    slope, offset, most, caps = p.real[SLOPE], p.real[OFFSET], p.whole[MOST], p.whole[LIMITS]
     low = high = 0.0
     for s in range(stages):
-        high = max(high, offset[s] + total * slope[s])
+        high = max(high, offset[s] + p.o.total * slope[s])
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if _fill_limits(slope, offset, most, middle, caps, stages) >= total:
+        if _fill_limits(slope, offset, most, middle, caps, stages) >= p.o.total:
             high = middle
         else:
             low = middle
+    return high
 
+
+@inner
+def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+    """Write a good split for the placement to layers[:stages]; number of plans costed."""
+    slope, offset, most = p.real[SLOPE], p.real[OFFSET], p.whole[MOST]
+    order, caps, trial = p.whole[ORDER], p.whole[LIMITS], p.whole[TRIAL]
+    describe_stages(p, r_index, b, stages, group)
+    threshold = least_threshold(p, stages)
     best = np.inf
     for factor in _LOOSER:
-        _fill_limits(slope, offset, most, high * factor, caps, stages)
-        rest = total - stages
+        _fill_limits(slope, offset, most, threshold * factor, caps, stages)
+        rest = p.o.total - stages
         for s in range(stages):
             trial[s] = 1
         for i in range(stages):
@@ -85,6 +98,5 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
         score = plan_score(p, r_index, b, stages, trial, group)
         if score < best:
             best = score
-            for s in range(stages):
-                layers[s] = trial[s]
+            copy(trial, 0, layers, 0, stages)
     return len(_LOOSER)

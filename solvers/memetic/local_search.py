@@ -28,48 +28,68 @@ from solvers.memetic.randomness import below
 @inner
 def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
-    result = p.real[NEIGHBOUR]
-    o, q, f = p.o, p.q, p.f
-    layers, group = p.layers, p.group
-    stages, slots = q[STAGES], q[SLOTS]
-    gpus = len(group)
-    one = np.int64(1)  # numba would compile the moves again for a literal
     costed = 0
-    focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
     improved = True
     while improved and costed < limit:
-        improved = False
-        for a in range(stages):
-            for z in range(stages):
-                if a == z or layers[a] < 2 or costed >= limit:
-                    continue
-                try_shift(o, q, f, a, z, one, result)
-                costed += 1
-                if better(result, f) or keep(f, archive, result):
-                    do_shift(o, q, f, a, z, one)
-                    improved = True
-                    note(p, archive)
-        start = below(rng, slots)
-        for step in range(slots):
-            i = (start + step) % slots
-            everywhere = not focused or f[EXCESS] > 0.0
-            if not everywhere and not at_bottleneck(q, i):
-                continue
-            # Each pair of used slots once; from a bottleneck all partners count.
-            for j in range(i + 1 if everywhere else 0, gpus):
-                if costed >= limit:
-                    break
-                if group[i] == group[j]:
-                    continue
-                costed += 1
-                if exceeds_limit(o, q, f, i, j, f[SCORE]):
-                    continue
-                try_swap(o, q, f, i, j, result)
-                if better(result, f) or keep(f, archive, result):
-                    do_swap(o, q, f, i, j)
-                    improved = True
-                    note(p, archive)
+        first, improved_first = shift_pass(p, archive, limit - costed)
+        second, improved_second = swap_pass(p, rng, archive, limit - costed - first)
+        costed += first + second
+        improved = improved_first or improved_second
     return costed
+
+
+@inner
+def shift_pass(p, archive, limit):  # type: ignore[no-untyped-def]
+    """Try every shift of one layer and make those that improve; plans costed, and whether one did."""
+    o, q, f, result = p.o, p.q, p.f, p.real[NEIGHBOUR]
+    one = np.int64(1)  # numba would compile the moves again for a literal
+    costed = 0
+    improved = False
+    for a in range(q[STAGES]):
+        for z in range(q[STAGES]):
+            if a == z or p.layers[a] < 2 or costed >= limit:
+                continue
+            try_shift(o, q, f, a, z, one, result)
+            costed += 1
+            if better(result, f) or keep(f, archive, result):
+                do_shift(o, q, f, a, z, one)
+                improved = True
+                note(p, archive)
+    return costed, improved
+
+
+@inner
+def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
+    """Try swaps of every used slot, for pure time of those at a bottleneck, and make those that improve.
+
+    Returns the plans costed, and whether one improved.
+    """
+    o, q, f, result = p.o, p.q, p.f, p.real[NEIGHBOUR]
+    group, slots = p.group, q[SLOTS]
+    focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
+    costed = 0
+    improved = False
+    start = below(rng, slots)
+    for step in range(slots):
+        i = (start + step) % slots
+        everywhere = not focused or f[EXCESS] > 0.0
+        if not everywhere and not at_bottleneck(q, i):
+            continue
+        # Each pair of used slots once; from a bottleneck all partners count.
+        for j in range(i + 1 if everywhere else 0, o.gpus):
+            if costed >= limit:
+                break
+            if group[i] == group[j]:
+                continue
+            costed += 1
+            if exceeds_limit(o, q, f, i, j, f[SCORE]):
+                continue
+            try_swap(o, q, f, i, j, result)
+            if better(result, f) or keep(f, archive, result):
+                do_swap(o, q, f, i, j)
+                improved = True
+                note(p, archive)
+    return costed, improved
 
 
 @inner

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from instances.tables import Floats, Ints, Tables
 from solvers.core.compiled import inner
 from solvers.kernel.layout import ZEROS
+from solvers.memetic.copying import copy
 from solvers.memetic.randomness import Words, mix
 
 Small = NDArray[np.int16]
@@ -157,6 +158,18 @@ def closest_member(pool, g, layers, group, replicas, stages, shared):  # type: i
 
 
 @inner
+def worst_member(p, pool, g):  # type: ignore[no-untyped-def]
+    """The member of a niche that the search ranks last."""
+    chosen = -1
+    worst = -1.0
+    for e in range(pool.size[g]):
+        value = member_value(p, pool, g, e)
+        if value > worst:
+            chosen, worst = e, value
+    return chosen
+
+
+@inner
 def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
     """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
     stages = pool.grids[g, 2]
@@ -165,30 +178,18 @@ def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-u
     mark = fingerprint(layers, group, stages, replicas * stages)
     for e in range(pool.size[g]):
         if pool.mark[g, e] == mark:
-            return False
-    merit = rank_value(p, time, energy, excess)
+            return
+    # Near relatives share one place, or a niche would soon hold one plan and its shades.
     chosen = closest_member(pool, g, layers, group, replicas, stages, p.whole[ZEROS])
-    if chosen >= 0:
-        # Near relatives share one place, or a niche would soon hold one plan and its shades.
-        if merit >= member_value(p, pool, g, chosen):
-            return False
-    elif pool.size[g] < pool.mark.shape[1]:
+    if chosen < 0 and pool.size[g] < pool.mark.shape[1]:
         chosen = pool.size[g]
         pool.size[g] += 1
     else:
-        worst = -1.0
-        for e in range(pool.size[g]):
-            other = member_value(p, pool, g, e)
-            if other > worst:
-                chosen, worst = e, other
-        if merit >= worst:
-            return False
+        if chosen < 0:
+            chosen = worst_member(p, pool, g)
+        if rank_value(p, time, energy, excess) >= member_value(p, pool, g, chosen):
+            return
     pool.mark[g, chosen] = mark
-    pool.merit[g, chosen, 0] = time
-    pool.merit[g, chosen, 1] = energy
-    pool.merit[g, chosen, 2] = excess
-    for s in range(stages):
-        pool.layers[g, chosen, s] = layers[s]
-    for slot in range(replicas * stages):
-        pool.groups[g, chosen, slot] = group[slot]
-    return True
+    pool.merit[g, chosen, 0], pool.merit[g, chosen, 1], pool.merit[g, chosen, 2] = time, energy, excess
+    copy(layers, 0, pool.layers[g, chosen], 0, stages)
+    copy(group, 0, pool.groups[g, chosen], 0, replicas * stages)

@@ -36,70 +36,85 @@ def make_offspring(search):  # type: ignore[no-untyped-def]
     draw_goal(search)
     origin = g = choose_niche(search)
     u = uniform(rng)
-    brought = u < settings.transplant
-    if brought:
+    if u < settings.transplant:
         g = choose_neighbour(search, origin)
     r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
-    replicas = p.replicas[r_index]
-    slots = replicas * stages
-    total = p.gradient.shape[1] - 1
     costed = 1
-    none = np.int64(0)  # numba would compile `inherit_rows` again for a literal
     crossed = settings.transplant + settings.crossover
-    renewed = crossed + settings.fresh
-    fit = settings.layer_fit
-    if crossed <= u < renewed:
+    if crossed <= u < crossed + settings.fresh:
         costed += best_chain(search, r_index, b, stages)
-        fit = False
-    else:
-        left = p.whole[LEFT]
-        reset_left(p, left)
-        own = below(rng, pool.size[origin])
-        if uniform(rng) < 0.5:
-            own, _ = best_member(p, pool, origin)
-        if brought:
-            rows, theirs = p.replicas[pool.grids[origin, 0]], pool.grids[origin, 2]
-            inherit_rows(p, rng, pool.groups[origin, own], theirs, rows, p.group, stages, none, replicas, left)
-            inherit_layers(rng, pool.layers[origin, own], theirs, total, stages, p.layers)
-            fit = fit and (theirs != stages or uniform(rng) < 0.5)
-        elif u < crossed:
-            mate = g if uniform(rng) < 0.6 else choose_niche(search)
-            other = below(rng, pool.size[mate])
-            rows, theirs = p.replicas[pool.grids[mate, 0]], pool.grids[mate, 2]
-            if replicas > 1 and uniform(rng) < 0.5:
-                for slot in range(slots):
-                    p.group[slot] = EMPTY
-                inherit_columns(p, rng, pool.groups[g, own], stages, replicas, p.group, replicas, stages, 0.5, left)
-                inherit_columns(p, rng, pool.groups[mate, other], theirs, rows, p.group, replicas, stages, 1.0, left)
-            elif replicas > 1:
-                cut = 1 + below(rng, replicas - 1)
-                inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, 0, cut, left)
-                inherit_rows(p, rng, pool.groups[mate, other], theirs, rows, p.group, stages, cut, replicas, left)
-            else:
-                cross_columns(rng, pool.groups[g, own], pool.groups[mate, other], theirs, p.group, stages, left)
-            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
-            fit = fit and uniform(rng) < 0.5
-        else:
-            inherit_rows(p, rng, pool.groups[g, own], stages, replicas, p.group, stages, none, replicas, left)
-            inherit_layers(rng, pool.layers[g, own], stages, total, stages, p.layers)
-            fit = False
-            if uniform(rng) < 0.75:
-                destroy(rng, p.group, replicas, stages, left)
-                fit = settings.layer_fit and uniform(rng) < 0.5
-        repair_slots(p, rng, r_index, b, stages, p.group, left)
-    if fit:
+    elif inherit(search, u, origin, g):
         costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)
-
     pool.visits[g] += 1
+    schedule_annealing(search, p.replicas[r_index] * stages)
+    return costed
+
+
+@inner
+def schedule_annealing(search, slots):  # type: ignore[no-untyped-def]
+    """Draw how long and from which temperature the loaded plan is annealed."""
+    rng, settings = search.rng, search.settings
     steps = max(1.0, settings.length * slots) if uniform(rng) < settings.anneal else 1.0
     start = settings.hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
-    search.schedule[0] = start * p.result[SCORE]
+    search.schedule[0] = start * search.p.result[SCORE]
     search.schedule[1] = (settings.cold / start) ** (1.0 / steps)
     search.schedule[2] = 0.0
     search.control[STEPS] = int(steps)
     search.rates[0] = settings.regrid if uniform(rng) < 0.5 else 0.0
-    return costed
+
+
+@inner
+def inherit(search, u, origin, g):  # type: ignore[no-untyped-def]
+    """Write a plan for grid g from a member of grid `origin`, by the draw u; whether its layers are to be fitted."""
+    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
+    r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
+    replicas = p.replicas[r_index]
+    left = p.whole[LEFT]
+    reset_left(p, left)
+    own = below(rng, pool.size[origin])
+    if uniform(rng) < 0.5:
+        own, _ = best_member(p, pool, origin)
+    group, layers = pool.groups[origin, own], pool.layers[origin, own]
+    theirs = pool.grids[origin, 2]
+    if settings.transplant <= u < settings.transplant + settings.crossover:
+        cross(search, g, group, left)
+        inherit_layers(rng, layers, theirs, p.o.total, stages, p.layers)
+        fit = settings.layer_fit and uniform(rng) < 0.5
+    else:
+        rows = p.replicas[pool.grids[origin, 0]]
+        inherit_rows(p, rng, group, theirs, rows, p.group, stages, np.int64(0), replicas, left)
+        inherit_layers(rng, layers, theirs, p.o.total, stages, p.layers)
+        fit = False
+        if u < settings.transplant:
+            fit = settings.layer_fit and (theirs != stages or uniform(rng) < 0.5)
+        elif uniform(rng) < 0.75:
+            destroy(rng, p.group, replicas, stages, left)
+            fit = settings.layer_fit and uniform(rng) < 0.5
+    repair_slots(p, rng, r_index, b, stages, p.group, left)
+    return fit
+
+
+@inner
+def cross(search, g, parent, left):  # type: ignore[no-untyped-def]
+    """Fill slots of grid g from this member of it and from a mate of the same or another grid."""
+    p, pool, rng = search.p, search.pool, search.rng
+    stages = pool.grids[g, 2]
+    replicas = p.replicas[pool.grids[g, 0]]
+    niche = g if uniform(rng) < 0.6 else choose_niche(search)
+    mate = pool.groups[niche, below(rng, pool.size[niche])]
+    rows, theirs = p.replicas[pool.grids[niche, 0]], pool.grids[niche, 2]
+    if replicas > 1 and uniform(rng) < 0.5:
+        for slot in range(replicas * stages):
+            p.group[slot] = EMPTY
+        inherit_columns(p, rng, parent, stages, replicas, p.group, replicas, stages, 0.5, left)
+        inherit_columns(p, rng, mate, theirs, rows, p.group, replicas, stages, 1.0, left)
+    elif replicas > 1:
+        cut = 1 + below(rng, replicas - 1)
+        inherit_rows(p, rng, parent, stages, replicas, p.group, stages, np.int64(0), cut, left)
+        inherit_rows(p, rng, mate, theirs, rows, p.group, stages, cut, replicas, left)
+    else:
+        cross_columns(rng, parent, mate, theirs, p.group, stages, left)
 
 
 @inner

@@ -10,10 +10,11 @@ from typing import Any
 
 import numba
 
+from solvers.core.compilers import EntryCompiler
 from solvers.kernel import evaluation, reevaluation, sampling, shift_move, state, swap_move
 from solvers.placements import columns
 
-_jit: Any = numba.njit
+_jit: Any = numba.njit(pipeline_class=EntryCompiler)
 
 
 def callable_from_python(function: Callable[..., Any]) -> Callable[..., Any]:
