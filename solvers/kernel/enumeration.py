@@ -6,8 +6,9 @@ from solvers.core.compiled import compiled
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
 
 
+# One loop that can stop and resume anywhere: its state would have to travel through every part of it.
 @compiled
-def enumerate_chunk(p, r_index, b, layers, groups, used, state, limit, kept, plans, best, front):  # type: ignore[no-untyped-def]
+def enumerate_chunk(p, r_index, b, layers, groups, used, state, limit, kept, plans, best, front):  # type: ignore[no-untyped-def]  # noqa: C901
     """Go on with the enumeration of one grid and layer split until `limit` plans were costed.
 
     Parameters

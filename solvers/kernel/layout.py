@@ -97,6 +97,7 @@ class Packed(NamedTuple):
     real: Floats  # [5, m] scratch
 
 
+# Everything that lies in the two blocks of memory, listed in one place.
 def pack(tables: Tables, goal: Goal) -> Packed:
     """The memory of one problem. Seconds must be linear in the layers, as docs/model.md has them (Iteration time)."""
     blocks = tables.layers

@@ -30,8 +30,9 @@ def draw_split(rng, total, stages, layers):  # type: ignore[no-untyped-def]
             s += 1
 
 
+# Counting, checking and spreading share the room of every stage.
 @inner
-def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ignore[no-untyped-def]
+def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ignore[no-untyped-def]  # noqa: C901
     """Move layers that do not fit, one by one, to stages with spare memory, each as likely as any; whether all fit.
 
     `spare` is scratch, length L.

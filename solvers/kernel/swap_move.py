@@ -121,6 +121,7 @@ def exceeds_limit(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
     return j < slots and least_time(o, q, f, j, q[o.group + i], i) > allowed
 
 
+# The terms of one score in their order; parts of it would hand a dozen numbers on.
 @inner
 def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     """Evaluate the swap of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""

@@ -64,6 +64,7 @@ def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     shuffle(rng, group, p.o.gpus)
 
 
+# Weights, costs and the greedy loop share their arrays.
 @inner
 def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
     """Chain GPUs greedily, each near the one before, fast or frugal by random weights; lay the chain out.

@@ -37,8 +37,9 @@ def _fill_limits(slope, offset, most, threshold, caps, stages):  # type: ignore[
     return total
 
 
+# Three short loops over the same per-stage arrays; each compiled function more costs start-up time.
 @inner
-def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
+def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]  # noqa: C901
     """Write a good split for the placement to layers[:stages]; number of plans costed."""
     replicas = p.replicas[r_index]
     total = p.gradient.shape[1] - 1

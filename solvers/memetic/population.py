@@ -156,8 +156,9 @@ def closest_member(pool, g, layers, group, replicas, stages, shared):  # type: i
     return chosen
 
 
+# One decision with four outcomes: known, near a member, space left, worse than all.
 @inner
-def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
+def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]  # noqa: C901
     """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
     stages = pool.grids[g, 2]
     replicas = p.replicas[pool.grids[g, 0]]

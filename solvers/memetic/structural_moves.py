@@ -13,8 +13,9 @@ from solvers.memetic.layer_split import fit_layers
 from solvers.memetic.randomness import below, uniform
 
 
+# One branch for each move.
 @inner
-def reshape(p, rng):  # type: ignore[no-untyped-def]
+def reshape(p, rng):  # type: ignore[no-untyped-def]  # noqa: C901
     """One random structural move; False, and nothing changed, if the draw was none."""
     layers, group = p.layers, p.group
     replicas, stages = p.q[REPLICAS], p.q[STAGES]

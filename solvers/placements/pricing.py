@@ -110,8 +110,9 @@ def split_layers(p, columns, turned, equal, stages, count, known, split):  # typ
     return ALMOST * (time_weight * count * slowest + energy_weight * energy) < known
 
 
+# Depth, direction and micro-batch size are nested loops over shared tables.
 @compiled
-def price_placement(p, r_index, groups, equal, shallowest, least, slack, columns, best):  # type: ignore[no-untyped-def]
+def price_placement(p, r_index, groups, equal, shallowest, least, slack, columns, best):  # type: ignore[no-untyped-def]  # noqa: C901
     """Price the first S columns of a placement for every S and micro-batch size and keep the best plan of each.
 
     Parameters
