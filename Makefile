@@ -40,16 +40,16 @@ wheel: setup
 hashes: setup
 	$(BIN)/python -m scripts.write_hashes
 
-# What `describe` says of all suites, for README.md; minutes, where best known values are missing.
+# What `describe` says of all suites, for docs/measuring.md; minutes, where best known values are missing.
 hardness: setup
 	$(BIN)/python -m scripts.write_hardness
 
-# What each part of `memetic` is worth: an hour on one core, and it goes on where it stopped if the code is the same.
+# What each part of `memetic` is worth: an hour on one core, and it resumes if the code is the same.
 # Then `make readme`. After a change of the solver: `.venv/bin/python -m scripts.write_ablation --fresh`.
 ablation: setup
 	$(BIN)/python -m scripts.write_ablation
 
-# The tables in README.md and docs/memetic.md, from what is kept in results/.
+# The tables in README.md, docs/measuring.md and docs/memetic.md, from what is kept in results/.
 readme: setup
 	$(BIN)/python -m scripts.write_readme
 

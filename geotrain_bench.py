@@ -139,6 +139,7 @@ class Solution:
     details: Mapping[str, Any]  # figures of the solver's own
 
 
+# Long for its parameters and their documentation.
 def solve(
     instance: Instance,
     solver: str = "memetic",

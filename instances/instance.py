@@ -37,7 +37,7 @@ class FileModel(BaseModel):
 
 
 class Model(FileModel):
-    """A decoder-only Transformer (symbols L, h, H, H_kv, m, V, q of the specification, in file order)."""
+    """A decoder-only Transformer (symbols L, h, H, H_kv, m, V, q of docs/model.md, in file order)."""
 
     name: Label
     layers: Annotated[int, Field(ge=1, le=10_000)]

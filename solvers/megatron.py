@@ -1,4 +1,4 @@
-"""The uniform baseline: equal layers, every GPU, ranks in listed order (SPEC 4.1)."""
+"""The uniform baseline: equal layers, every GPU, ranks in listed order (docs/model.md, Baselines)."""
 
 from __future__ import annotations
 

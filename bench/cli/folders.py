@@ -16,10 +16,10 @@ from instances.errors import InputError
 def run(
     suite: Annotated[str, typer.Argument(help="Name of a shipped suite, or a TOML file.", metavar="SUITE")],
     out: Annotated[Path | None, typer.Option(help="Run folder; default results/SUITE.", metavar="DIR")] = None,
-    jobs: Annotated[int, typer.Option(help="Runs side by side; their seconds are then no timings.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="Concurrent runs; timings are then not comparable.", min=1)] = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results in the folder.")] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Take earlier results although other code computed them; the report says so.")
+        bool, typer.Option("--keep", help="Keep results computed by a different code version; the report says so.")
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -74,9 +74,11 @@ def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="D
 def verify(
     folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
     resolve: Annotated[
-        bool, typer.Option("--resolve", help="Also solve what was proven again, by another method.")
+        bool, typer.Option("--resolve", help="Also re-solve every proven result by another method.")
     ] = False,
-    time_limit: Annotated[float, typer.Option(help="Wall seconds for each proof solved again.", metavar="S")] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option(help="Wall seconds for each proof that is re-solved.", metavar="S")
+    ] = 60.0,
     as_json: Json = False,
 ) -> int:
     """Re-check every stored plan, value, bound and claim of optimality. Exit status 1 with the list if one is wrong."""

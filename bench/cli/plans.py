@@ -64,13 +64,19 @@ def evaluate(
     return DONE
 
 
+# Long for its options, which typer reads off the signature.
 def solve(
     instance_file: InstanceFile,
     solver: Annotated[str, typer.Option(help="Which solver; `geotrain-bench solvers` lists them.")],
-    objective: Annotated[str, typer.Option(help="What to minimise.")] = "time",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What to minimise: time, energy, weighted:W, energy@T, time@E, energy@0.8x, carbon, cost or front."
+        ),
+    ] = "time",
     reference: Reference = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds.", metavar="S")] = None,
-    evaluations: Annotated[int | None, typer.Option(help="Most plans to evaluate.", metavar="N")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Maximum number of plans to evaluate.", metavar="N")] = None,
     seed: Annotated[int, typer.Option(help="Seed of random solvers.")] = 0,
     threads: Annotated[int, typer.Option(help="Threads of exact solvers.")] = 1,
     start: Annotated[Path | None, typer.Option(help="Plan file to start from.", metavar="PLAN")] = None,

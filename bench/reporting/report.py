@@ -63,7 +63,7 @@ HEADLINE: Mapping[str, Cell] = {
     "time saved": as_percent("time_saving", signed=True),
     "energy saved": as_percent("energy_saving", signed=True),
 }
-"""Of the table in README.md."""
+"""Of the headline table in README.md."""
 LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
 NOTES = (

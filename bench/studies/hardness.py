@@ -61,7 +61,7 @@ SUITES: Mapping[str, Cell] = {
     "pipelines > 1": as_text("several_pipelines"),
     **MEASURES,
 }
-"""Of the table of all suites in README.md."""
+"""Of the table of all suites in docs/measuring.md."""
 LEFT = ("instance", "objective", "best plan", "from", "suite", "family")
 """Columns that are no numbers."""
 QUARTER = 0.25

@@ -1,4 +1,4 @@
-"""How long proofs take: the table in README.md, from a run of the suite `proofs`."""
+"""How long proofs take: the table in docs/measuring.md, from a run of the suite `proofs`."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ P = TypeVar("P", bound=Placed)
 Linking = Callable[[P, P], Link]
 
 
+# Long for its parameters and their documentation.
 def assemble(
     options: Options,
     size: Size,

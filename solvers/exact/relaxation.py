@@ -17,7 +17,7 @@ from solvers.exact.propagation import limit_steps, limit_sync, share_layers
 
 
 class PathCosts(NamedTuple):
-    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must can_serve below the limit.
+    """One relaxation: pipelines first..beyond-1, each a path, whose total cost must stay below the limit.
 
     The seconds of the pipelines count by their average, or by any weights that add up to 1: `timed` and
     `timed_hop` are a pipeline's, `steady` is [r] what it takes besides. The rest counts for every pipeline.

@@ -64,6 +64,7 @@ def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     shuffle(rng, group, p.o.gpus)
 
 
+# Weights, costs and the greedy loop share their arrays.
 @inner
 def next_in_chain(p, rng, k, own, weight, message, left):  # type: ignore[no-untyped-def]
     """The group of least cost for the GPU after one of group k, with some noise."""

@@ -29,8 +29,9 @@ PASS, CURSOR, STEPS = range(3)
 """Entries of `Search.control`: kinds of starts done (uniform, given), how many of the next, proposals left."""
 
 
+# One branch for each origin of a child; the branches share all that follows.
 @inner
-def make_offspring(search):  # type: ignore[no-untyped-def]
+def make_offspring(search):  # type: ignore[no-untyped-def]  # noqa: C901
     """Make the next plan to improve and load it; returns the plans costed."""
     p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
     draw_goal(search)

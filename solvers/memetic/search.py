@@ -1,4 +1,4 @@
-"""The search loop, compiled: choose a grid, make_offspring a plan for it, improve it, take it into the population.
+"""The search loop, compiled: choose a grid, make offspring for it, improve it, take it into the population.
 
 It stops after any number of evaluations and goes on where it was, so Python can look at the clock between.
 """

@@ -28,7 +28,7 @@ MODEL = {
 
 
 def need_by_the_formula(instance: Instance, plan: Plan, stage: int) -> float:
-    """Memory of a slot, written out once more from the specification's table."""
+    """Memory of a slot, written out once more from the table in docs/model.md."""
     model, training = instance.model, instance.training
     h, q, m, heads = model.hidden, model.sequence, model.ffn, model.heads
     kv, g = model.kv_heads / heads, 3 if model.gated_ffn else 2

@@ -1,4 +1,4 @@
-"""The uniform baseline: its layers, its rank order, its fallback and its ties (SPEC 4.1)."""
+"""The uniform baseline: its layers, its rank order, its fallback and its ties (docs/model.md, Baselines)."""
 
 from __future__ import annotations
 
