@@ -27,7 +27,7 @@ from solvers.memetic.randomness import below
 
 # Both neighbourhoods share the limit and the flag of improvement.
 @inner
-def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]  # noqa: C901
+def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
     costed = 0
     improved = True

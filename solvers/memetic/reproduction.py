@@ -31,7 +31,7 @@ PASS, CURSOR, STEPS = range(3)
 
 # One branch for each origin of a child; the branches share all that follows.
 @inner
-def make_offspring(search):  # type: ignore[no-untyped-def]  # noqa: C901
+def make_offspring(search):  # type: ignore[no-untyped-def]
     """Make the next plan to improve and load it; returns the plans costed."""
     p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
     draw_goal(search)
