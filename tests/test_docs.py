@@ -368,7 +368,7 @@ def test_the_examples_of_a_run_folder_are_read_and_hold(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text(json.dumps(json.loads(record)) + "\n", encoding="utf-8")
     assert verify_folder(tmp_path, None).findings == []
     (found,) = Store(tmp_path).records()
-    assert found.key == found.own_key == Store(tmp_path).asked().runs[0].key
+    assert found.key == found.run_key == Store(tmp_path).asked().runs[0].key
 
 
 def test_an_entry_of_the_best_known_values_has_the_documented_fields() -> None:

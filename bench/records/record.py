@@ -131,7 +131,7 @@ class Asked(Named):
         return self.reference if parse_objective(self.objective).needs_reference else None
 
     @property
-    def question(self) -> str:
+    def key_without_code(self) -> str:
         """Names the run by all that can change its result but the code; the order of options does not matter."""
         reference = self.needed_reference
         return _digest(
@@ -145,9 +145,9 @@ class Asked(Named):
         )
 
     @property
-    def own_key(self) -> str:
-        """Names the run by all that can change its result; in old records, which name no code, the question."""
-        return self.question if self.code is None else _digest([self.question, self.code])
+    def run_key(self) -> str:
+        """Names the run by all that can change its result; in old records, which name no code, all but that."""
+        return self.key_without_code if self.code is None else _digest([self.key_without_code, self.code])
 
 
 class Result(Asked):
@@ -286,7 +286,7 @@ class Task:
     @property
     def key(self) -> str:
         """Names the run by all that can change its result, the code included."""
-        return self.asked.own_key
+        return self.asked.run_key
 
     @property
     def problem(self) -> Problem:

@@ -1,4 +1,4 @@
-"""One question, one answer: what `solve` says, on the command line and in `geotrain_bench`."""
+"""What `solve` says, on the command line and in `geotrain_bench`."""
 
 from __future__ import annotations
 

@@ -127,9 +127,9 @@ class Store:
         """By key of each task that has no result yet: the result of the same run by other code, if there is one."""
         final = [record for record in self.records() if record.final]
         done = {record.key for record in final}
-        same = {record.question: record for record in final}
-        asked = {task.key: task.asked.question for task in tasks if task.key not in done}
-        return {key: same[question] for key, question in asked.items() if question in same}
+        same = {record.key_without_code: record for record in final}
+        asked = {task.key: task.asked.key_without_code for task in tasks if task.key not in done}
+        return {key: same[run] for key, run in asked.items() if run in same}
 
     def instance(self, name: str) -> Instance:
         """An instance of this folder's runs, by name."""

@@ -32,7 +32,7 @@ def verify_record(record: Record, store: Store) -> list[Finding]:
             found += list(check_claim(record, problem))
     except InputError as error:
         found.append(f"cannot be read: {error}")
-    if record.own_key != record.key:
+    if record.run_key != record.key:
         found.append("the key is not that of the run that the record describes")
     return found
 

@@ -1,9 +1,10 @@
 """The referee: what a feasible plan costs, in plain loops. Every published number comes from here.
 
-The fill-drain schedule is a flow shop of identical jobs, once forward and once backward, so its makespan
-has the closed form used below (docs/model.md, Iteration time); the gradient exchange is DT-FM's (Yuan et al.
-2022, section 3). GPUs of a group are interchangeable: transfers that differ in their ends alone are counted,
-not listed, so that thousands of pipelines cost no more than the groups that they use.
+The fill-drain schedule is a flow shop of identical jobs, once forward and once backward, so its makespan has the
+closed form used below (docs/model.md, Iteration time): the fill, then the bottleneck, the slowest step, for every
+further micro-batch. The gradient exchange is DT-FM's (Yuan et al. 2022, section 3). GPUs of a group are
+interchangeable: transfers that differ in their ends alone are counted, not listed, so that thousands of pipelines
+cost no more than the groups that they use.
 """
 
 from __future__ import annotations

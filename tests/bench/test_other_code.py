@@ -152,7 +152,7 @@ def test_what_is_kept_counts_as_done_and_the_report_says_so(tmp_path: Path, chan
 def without_code(made: Record) -> Record:
     """The record as it was written before records named their code."""
     content = {key: value for key, value in made.to_json().items() if key not in ("code", "warm_up_s")}
-    return model_from_json(Record, {**content, "key": made.question, "compile_s": 0.0}, "old").sealed()
+    return model_from_json(Record, {**content, "key": made.key_without_code, "compile_s": 0.0}, "old").sealed()
 
 
 def test_a_record_that_names_no_code_is_of_other_code_and_verified_all_the_same(tmp_path: Path) -> None:
