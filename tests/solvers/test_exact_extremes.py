@@ -174,7 +174,7 @@ def attack(seed: int) -> list[str]:
                 (bare, {"start": start}, Budget(seed=seed)),
                 (started, {"start": "none"}, Budget(seed=seed)),
                 (started, {"start": "none"}, Budget(seed=seed, evaluations=1 + seed % 4)),
-                ((bare, started)[seed % 2], {"start": "none", "whole": "true"}, Budget(seed=seed, seconds=10.0)),
+                ((bare, started)[seed % 2], {"start": "none", "whole": "true"}, Budget(seed=seed, seconds=3.0)),
             ]
             for problem, more, budget in runs:
                 bounds: list[float] = []
