@@ -76,7 +76,7 @@ def test_a_pool_too_big_for_its_budget_gives_an_honest_answer(name: str, options
     optimum = problem.value(truth.plan)
     assert optimum is not None
     solver = make_solver(name, {**options, "start": "none", "whole": "true"})
-    outcome = solver.solve(problem, Budget(seconds=0.5), Monitor())
+    outcome = solver.solve(problem, Budget(seconds=0.05), Monitor())
     assert outcome.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert outcome.limit_reached
     assert outcome.bound is None or outcome.bound <= optimum * (1 + 1e-12)
