@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from solvers.placements import columns
 _jit: Any = numba.njit(pipeline_class=EntryCompiler)
 
 
+@functools.cache  # compiled once for all tests
 def callable_from_python(function: Callable[..., Any]) -> Callable[..., Any]:
     """A compiled function that calls an inner one with all its arguments."""
 
