@@ -17,7 +17,7 @@ from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from solvers.core.cache import is_warm, mark_warm
 from solvers.core.front import Front
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Status
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import make_solver
 
 GRACE_S = 1.0
@@ -78,8 +78,8 @@ class IsolatedRun:
         self._called = time.monotonic()
         self._started: float | None = None
         self._name = name
-        make_solver(name, options)  # refuses what does not exist, here and now
-        if not is_warm(name):
+        solver = make_solver(name, options)  # refuses what does not exist, here and now
+        if type(solver).warm_up is not Solver.warm_up and not is_warm(name):
             on_compiling()
         self.ending: Ending | None = None
 
