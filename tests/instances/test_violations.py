@@ -177,3 +177,20 @@ def test_a_plan_with_several_faults_names_them_and_still_checks_power(changes: d
     reasons = violations(instance, Plan(**fields))
     assert len(reasons) == 2
     assert reasons[-1].startswith("the GPUs used at east draw")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "reason"),
+    [
+        (Gpu(-1, 0), "there is no group number -1, the instance has 2 groups"),
+        (Gpu(2, 0), "there is no group number 2, the instance has 2 groups"),
+        (Gpu(1, 1), "there is no GPU b/1, the group has 1"),
+        (Gpu(1, -1), "there is no GPU b/-1, the group has 1"),
+    ],
+)
+def test_gpus_that_do_not_exist_are_refused_by_name(gpu: Gpu, reason: str) -> None:
+    assert violations(hand_instance(), Plan(1, (1, 1), ((Gpu(0, 0), gpu),))) == [reason]
+
+
+def test_a_plan_from_groups_cannot_use_more_gpus_than_there_are() -> None:
+    assert violations(hand_instance(), Plan.from_groups(1, (1, 1), [[1, 1]]))
