@@ -77,7 +77,7 @@ def next_in_chain(p, rng, k, own, weight, message, left):  # type: ignore[no-unt
             seconds = p.link[c, d, 0] + p.link[d, c, 0]
             seconds += message * (p.link[c, d, 1] + p.link[d, c, 1])
             cost = (own[g] + weight * seconds) * (1.0 + 0.1 * uniform(rng))
-            if cost < best:
+            if chosen < 0 or cost < best:  # costs may all be infinite
                 best = cost
                 chosen = g
     return chosen
@@ -98,13 +98,14 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
     fast = 2.0 ** (8.0 * uniform(rng) - 4.0)
     frugal = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)
     across = uniform(rng) < 0.5
-    # Seconds and joules of a block, made comparable by their least.
+    # Seconds and joules of a block, made comparable by their least; a GPU may draw no more when it works.
     own = p.real[KEY]
     least_seconds = least_joules = np.inf
     for k in range(groups):
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
         least_seconds = min(least_seconds, seconds)
-        least_joules = min(least_joules, seconds * p.rates[k, 0] + 1e-300)
+        if p.rates[k, 0] > 0.0:
+            least_joules = min(least_joules, seconds * p.rates[k, 0])
     for k in range(groups):
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
         own[k] = fast * seconds / least_seconds + frugal * seconds * p.rates[k, 0] / least_joules

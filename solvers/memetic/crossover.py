@@ -105,7 +105,7 @@ def repair_slots(p, rng, r_index, b, stages, group, left):  # type: ignore[no-un
                 d = p.place[group[peer]]
                 cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
             cost *= 1.0 + 0.2 * uniform(rng)
-            if cost < best:
+            if chosen == EMPTY or cost < best:  # costs may all be infinite
                 best = cost
                 chosen = k
         group[slot] = chosen

@@ -82,6 +82,7 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
     order, caps, trial = p.whole[ORDER], p.whole[LIMITS], p.whole[TRIAL]
     describe_stages(p, r_index, b, stages, group)
     threshold = least_threshold(p, stages)
+    written = False
     best = np.inf
     for factor in _LOOSER:
         _fill_limits(slope, offset, most, threshold * factor, caps, stages)
@@ -96,7 +97,8 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
         for i in range(rest):  # nothing fits: spread what is left, the search may repair it
             trial[order[i % stages]] += 1
         score = plan_score(p, r_index, b, stages, trial, group)
-        if score < best:
+        if not written or score < best:  # scores may all be infinite
+            written = True
             best = score
             copy(trial, 0, layers, 0, stages)
     return len(_LOOSER)

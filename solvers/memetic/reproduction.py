@@ -126,7 +126,7 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
     least = np.inf
     kept = search.kept
     constructed = settings.construct and uniform(rng) < 0.8
-    for _ in range(settings.tries if constructed else 1):
+    for attempt in range(settings.tries if constructed else 1):
         if constructed and uniform(rng) < 0.5:
             site_by_site_placement(p, rng, r_index, b, stages, p.group)
         elif constructed:
@@ -139,7 +139,7 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
             inherit_layers(rng, p.layers, -1, p.o.total, stages, p.layers)
         score = plan_score(p, r_index, b, stages, p.layers, p.group)
         costed += 1
-        if score < least:
+        if attempt == 0 or score < least:  # scores may all be infinite
             least = score
             save_plan(p, kept)
     restore_plan(p, kept)

@@ -26,7 +26,7 @@ def short_path(p, rng, path):  # type: ignore[no-untyped-def]
         for d in range(places):
             if path[d] < 0:
                 seconds = p.link[c, d, 0] + p.link[d, c, 0] + amount * (p.link[c, d, 1] + p.link[d, c, 1])
-                if seconds < least:
+                if nearest < 0 or seconds < least:
                     nearest, least = d, seconds
         if nearest < 0:
             break

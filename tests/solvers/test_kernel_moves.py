@@ -12,7 +12,8 @@ from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
-from solvers.core.interface import Problem
+from solvers.brute import Brute
+from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic, make_search
 from solvers.memetic.grids import usable_grids
 from tests.random_instances import random_instance
@@ -209,6 +210,19 @@ def test_constructed_plans_are_whole(seed: int) -> None:
         for construct in make:
             construct(bench.p, bench.search.rng, r, b, stages, bench.p.group)
             bench.check(grid)
+
+
+def test_a_gpu_that_draws_no_more_at_work_is_found_among_much_slower_ones() -> None:
+    """Costs that are infinite beside those of idle-powered GPUs once left slots without a GPU."""
+    from tests.solvers.test_exact_extremes import extreme_pool
+
+    problem = Problem(extreme_pool(1032), Goal(energy_weight=1.0))
+    truth = Brute().solve(problem, Budget(), Monitor()).plan
+    assert truth is not None
+    for seed in range(6, 12):
+        found = Memetic().solve(problem, Budget(seed=seed, evaluations=20_000), Monitor()).plan
+        assert found is not None
+        assert problem.value(found) == pytest.approx(problem.value(truth), rel=CLOSE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
