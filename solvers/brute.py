@@ -18,7 +18,7 @@ from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 
 if TYPE_CHECKING:
-    from solvers.kernel.layout import Packed
+    from solvers.kernel.packed import Packed
 
 CHUNK = 200_000
 """Plans enumerated between two looks at the clock: a tenth of a second or less."""
@@ -41,7 +41,7 @@ class Brute(Solver):
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
         deadline = Deadline.of(budget)
-        from solvers.kernel.layout import pack
+        from solvers.kernel.packed import pack
 
         search = _Search(problem, pack(problem.tables, problem.goal))
         complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())

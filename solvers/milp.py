@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver
 from solvers.core.registry import register
+from solvers.exact.initial_plans import check_start
 from solvers.exact.leaf_model import Model
 from solvers.exact.prove import solve_exactly, warm_up_exact
-from solvers.exact.warm_start import check_start
 
 PACKAGES = {"highs": ("pulp", "highspy"), "cbc": ("pulp",)}
 """What each back end comes with."""

@@ -81,7 +81,7 @@ class _Run:
     """The stream of random numbers and the best plan so far."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        from solvers.kernel.layout import pack
+        from solvers.kernel.packed import pack
 
         tables = problem.tables
         self._packed = pack(tables, problem.goal)

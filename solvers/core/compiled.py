@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 
 from solvers.core.cache import cache_folder
-from solvers.core.compilers import EntryCompiler, LinkedCompiler
+from solvers.core.numba_pipeline import EntryCompiler, LinkedCompiler
 from solvers.core.sources import ROOT, sources_used
 
 P = ParamSpec("P")

@@ -7,7 +7,7 @@
 
 Source: Yuan et al. 2022 (arXiv 2206.01288), section 3. A partition is an int array `groups` of shape
 (S, R) that holds every device 0..n-1 once; neither the order of the groups nor that within a group
-matters. `hop` and `exchange` are n x n in seconds (see network.py); `hop` is symmetric, `exchange` need
+matters. `hop` and `exchange` are n x n in seconds (see message_times.py); `hop` is symmetric, `exchange` need
 not be. Where it is, DATAP is the published scheduler's.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from solvers.core.compiled import compiled
 from solvers.dtfm.matching import bottleneck_matching
-from solvers.dtfm.network import Matrix
+from solvers.dtfm.message_times import Matrix
 from solvers.dtfm.path import path_length, shortest_path
 
 Groups = NDArray[np.int64]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.core.compiled import compiled
-from solvers.dtfm.network import Matrix
+from solvers.dtfm.message_times import Matrix
 
 Labels = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from solvers.core.compiled import compiled
 from solvers.dtfm.cost import Groups, PartitionCost, check_input, cost_parts
 from solvers.dtfm.cycles import Labels, cyclic_partitioning
-from solvers.dtfm.network import Matrix
+from solvers.dtfm.message_times import Matrix
 
 
 @dataclass(frozen=True)

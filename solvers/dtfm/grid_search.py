@@ -18,8 +18,8 @@ from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.dtfm.cost import read_pipelines
 from solvers.dtfm.genetic import search
-from solvers.dtfm.network import network_of
-from solvers.kernel.pricer import Pricer
+from solvers.dtfm.message_times import network_of
+from solvers.kernel.evaluator import Pricer
 from solvers.placements.uniform import Shape, equal_layers, listed_gpus, uniform_plans
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from instances.tables import Flags, Floats
-from solvers.exact.costs import GridCosts
 from solvers.exact.grid_bounds import GridBound, cheapest_partners
+from solvers.exact.grid_costs import GridCosts
 from solvers.exact.joint_states import MOST_ENTRIES, JointStates, joint_entries, joint_states
 
 

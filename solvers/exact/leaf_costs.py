@@ -8,7 +8,7 @@ from typing import Generic
 import numpy as np
 
 from instances.tables import Floats
-from solvers.exact.leaf_network import LeafNetwork, V
+from solvers.exact.leaf_assignment import LeafNetwork, V
 
 ROUNDING = 1e-9
 """Relative room of limits that are computed: they must not lose a plan."""

@@ -9,11 +9,11 @@ from importlib.metadata import version
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem
 from solvers.core.registry import make_solver, solver_types
+from solvers.exact.branch_and_bound import Search
 from solvers.exact.grid_bounds import grid_bounds, instant_bound
+from solvers.exact.initial_plans import starting_plans
 from solvers.exact.leaf_model import Answer, Contradiction, Model
-from solvers.exact.search import Search
 from solvers.exact.subproblem import Subproblem
-from solvers.exact.warm_start import starting_plans
 from solvers.exact.whole import WholeGrids
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from instances.plan import Plan
 from instances.tables import Flags, Floats
-from solvers.exact.costs import GridCosts
+from solvers.exact.grid_costs import GridCosts
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import math
 
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Monitor, Outcome, Problem
-from solvers.exact.costs import GridCosts
+from solvers.exact.grid_costs import GridCosts
 from solvers.exact.grid_proofs import GridProofs
 from solvers.exact.grid_records import GridRecord
 from solvers.exact.leaf_model import Claim, Model

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inlined, inner
-from solvers.kernel.layout import ENERGY_CAP, ENERGY_WEIGHT, GOAL, TIME_CAP, TIME_WEIGHT
+from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GOAL, TIME_CAP, TIME_WEIGHT
 
 # Unsigned indices spare numba's test for negative ones, a tenth of the time of the inner loops.
 u = np.uint64

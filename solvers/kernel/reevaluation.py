@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvers.core.compiled import inner
 from solvers.kernel.evaluation import exchange_cost, kind_of, pipeline_cost, power_excess, u
-from solvers.kernel.layout import B_INDEX, COUNT, FITS, REPLICAS, STAGES
+from solvers.kernel.packed import B_INDEX, COUNT, FITS, REPLICAS, STAGES
 from solvers.kernel.state import exchange_from_ports, score_plan
 from solvers.kernel.surrogate import fourth_power
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import kind_of, u
-from solvers.kernel.layout import (
+from solvers.kernel.move_parts import largest_but, renew_pipeline
+from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,
@@ -22,7 +23,6 @@ from solvers.kernel.layout import (
     SUM_EXCHANGES,
     TOP,
 )
-from solvers.kernel.parts import largest_but, renew_pipeline
 from solvers.kernel.state import conclude, exchange_from_ports, score_plan
 from solvers.kernel.steps import largest_step_but, rank_steps, stage_seconds
 from solvers.kernel.surrogate import fourth_power

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, pipeline_cost, u
-from solvers.kernel.layout import (
+from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import u
-from solvers.kernel.layout import B_INDEX, STAGES
+from solvers.kernel.packed import B_INDEX, STAGES
 
 
 @inlined

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import pipeline_cost, u
-from solvers.kernel.layout import (
+from solvers.kernel.move_parts import largest_but, over_in, renew_pipeline
+from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
     COUNT,
@@ -25,7 +26,6 @@ from solvers.kernel.layout import (
     TIME_WEIGHT,
     TOP,
 )
-from solvers.kernel.parts import largest_but, over_in, renew_pipeline
 from solvers.kernel.state import conclude, exchange_from_ports, score_plan
 from solvers.kernel.surrogate import fourth_power
 

@@ -17,7 +17,7 @@ from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver
 from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 from solvers.memetic.grids import bounds_of, usable_grids
-from solvers.memetic.incumbents import IncumbentLog
+from solvers.memetic.incumbent_log import IncumbentLog
 from solvers.memetic.parameters import Construction, Improvement, Reproduction, Settings, check_options
 from solvers.placements.best_plans import BestPlans
 
@@ -104,7 +104,7 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
 
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
     """The compiled search at its beginning."""
-    from solvers.kernel.layout import pack
+    from solvers.kernel.packed import pack
     from solvers.memetic.archive import new_archive
     from solvers.memetic.population import new_pool
     from solvers.memetic.randomness import new_stream

@@ -6,7 +6,7 @@ import numpy as np
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import u
-from solvers.kernel.layout import (
+from solvers.kernel.packed import (
     B_INDEX,
     ENERGY,
     EXCESS,

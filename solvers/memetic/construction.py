@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import KEY, LEFT
+from solvers.kernel.packed import KEY, LEFT
 from solvers.memetic.copying import copy
 from solvers.memetic.randomness import below, shuffle, uniform
 

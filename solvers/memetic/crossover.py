@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import ORDER, SOURCE
+from solvers.kernel.packed import ORDER, SOURCE
 from solvers.memetic.construction import append_unused
 from solvers.memetic.randomness import below, shuffle, uniform
 

@@ -6,7 +6,7 @@ Each writes a plan for the new grid over the current plan; the caller loads and 
 from __future__ import annotations
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import B_INDEX, CHOSEN, R_INDEX, REPLICAS, STAGES
+from solvers.kernel.packed import B_INDEX, CHOSEN, R_INDEX, REPLICAS, STAGES
 from solvers.memetic.copying import copy
 from solvers.memetic.layer_split import fit_layers
 from solvers.memetic.randomness import below, uniform

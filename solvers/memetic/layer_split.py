@@ -10,7 +10,7 @@ import numpy as np
 
 from solvers.core.compiled import inner
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
-from solvers.kernel.layout import COST, ENERGY_WEIGHT, LIMITS, MOST, OFFSET, ORDER, PENALTY, SLOPE, TIME_WEIGHT, TRIAL
+from solvers.kernel.packed import COST, ENERGY_WEIGHT, LIMITS, MOST, OFFSET, ORDER, PENALTY, SLOPE, TIME_WEIGHT, TRIAL
 from solvers.memetic.copying import copy
 from solvers.memetic.ordering import order_by
 

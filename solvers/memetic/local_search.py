@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import (
+from solvers.kernel.packed import (
     B_INDEX,
     ENERGY_WEIGHT,
     EXCESS,

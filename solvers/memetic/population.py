@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from instances.tables import Floats, Ints, Tables
 from solvers.core.compiled import inner
-from solvers.kernel.layout import ZEROS
+from solvers.kernel.packed import ZEROS
 from solvers.memetic.copying import copy
 from solvers.memetic.randomness import Words, mix
 

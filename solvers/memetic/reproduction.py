@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import LEFT, SCORE
+from solvers.kernel.packed import LEFT, SCORE
 from solvers.kernel.state import load
 from solvers.memetic.annealing import restore_plan, save_plan
 from solvers.memetic.construction import chain_placement, random_placement, reset_left

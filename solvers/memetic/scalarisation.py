@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import ENERGY_CAP, ENERGY_WEIGHT, GUIDE, PENALTY, TIME_CAP, TIME_WEIGHT
+from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GUIDE, PENALTY, TIME_CAP, TIME_WEIGHT
 from solvers.memetic.randomness import below, uniform
 
 

@@ -11,7 +11,7 @@ from instances.tables import Floats, Ints
 from solvers.core.by_reference import by_reference
 from solvers.core.compiled import compiled, inner
 from solvers.kernel.evaluation import cap_excess
-from solvers.kernel.layout import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
+from solvers.kernel.packed import B_INDEX, ENERGY, EXCESS, PENALTY, R_INDEX, STAGES, TIME, Packed
 from solvers.kernel.state import load
 from solvers.memetic.annealing import anneal
 from solvers.memetic.archive import Archive, offer

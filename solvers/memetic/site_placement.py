@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import CHOSEN, KEY, LEFT, ORDER, QUEUE
+from solvers.kernel.packed import CHOSEN, KEY, LEFT, ORDER, QUEUE
 from solvers.memetic.construction import append_unused, random_placement, reset_left
 from solvers.memetic.ordering import order_by
 from solvers.memetic.randomness import below, uniform

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.layout import B_INDEX, R_INDEX, REPLICAS, STAGES
+from solvers.kernel.packed import B_INDEX, R_INDEX, REPLICAS, STAGES
 from solvers.memetic.layer_split import fit_layers
 from solvers.memetic.randomness import below, uniform
 

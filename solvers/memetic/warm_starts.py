@@ -11,7 +11,7 @@ from instances.objective import Goal
 from instances.plan import Plan
 from instances.tables import Ints, Tables
 from solvers.core.interface import Budget, Problem
-from solvers.memetic.incumbents import IncumbentLog
+from solvers.memetic.incumbent_log import IncumbentLog
 from solvers.memetic.population import Small
 from solvers.placements.best_plans import BestPlans, PricedPlan
 from solvers.placements.site_by_site import placements

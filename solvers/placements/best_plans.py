@@ -37,9 +37,9 @@ class BestPlans:
     """
 
     def __init__(self, tables: Tables, goal: Goal, slack: float) -> None:
-        from solvers.kernel.layout import pack
+        from solvers.kernel.packed import pack
         from solvers.placements.columns import new_columns
-        from solvers.placements.pricing import no_plans
+        from solvers.placements.evaluate_placement import no_plans
 
         self._tables, self._slack = tables, slack
         self._packed, self._columns = pack(tables, goal), new_columns(tables)
@@ -51,7 +51,7 @@ class BestPlans:
 
     def price(self, placement: Placement, least: float = np.inf) -> int:
         """Take in one placement, at each of its depths, if below `least`; number of plans priced."""
-        from solvers.placements.pricing import price_placement
+        from solvers.placements.evaluate_placement import price_placement
 
         replicas, width = placement.groups.shape
         r_index = self._tables.replicas.index(replicas)

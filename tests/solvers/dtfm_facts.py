@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvers.dtfm.network import Matrix, Network
+from solvers.dtfm.message_times import Matrix, Network
 
 DATA = Path(__file__).parent.parent / "data"
 

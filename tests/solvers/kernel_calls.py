@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 
-from solvers.core.compilers import EntryCompiler
+from solvers.core.numba_pipeline import EntryCompiler
 from solvers.kernel import evaluation, reevaluation, sampling, shift_move, state, swap_move
 from solvers.placements import columns
 

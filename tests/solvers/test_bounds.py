@@ -13,7 +13,7 @@ from solvers.brute import Brute, _Search
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.exact.grid_bounds import GridBound, grid_bounds, instant_bound, powered_gpus
-from solvers.kernel.layout import pack
+from solvers.kernel.packed import pack
 from tests.random_instances import random_instance, random_objectives
 
 SEEDS = [*range(20), *(pytest.param(seed, marks=pytest.mark.wide) for seed in range(20, 320))]

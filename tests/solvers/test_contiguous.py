@@ -16,7 +16,7 @@ from instances.generator.family import generate
 from instances.instance import Instance
 from instances.tables import Tables
 from solvers.core.interface import Budget, Status
-from solvers.kernel.layout import pack
+from solvers.kernel.packed import pack
 from solvers.placements.columns import new_columns
 from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
 from solvers.placements.sites import Site, pools, short_paths

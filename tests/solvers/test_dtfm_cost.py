@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from solvers.dtfm.cost import partition_cost, read_pipelines
 from solvers.dtfm.matching import bottleneck_matching
-from solvers.dtfm.network import Network
+from solvers.dtfm.message_times import Network
 from solvers.dtfm.path import held_karp, improved_path, path_length, shortest_path
 from tests.solvers.dtfm_facts import Problem, link_units, scenarios, tiny_problems
 

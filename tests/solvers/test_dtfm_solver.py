@@ -19,7 +19,7 @@ from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Status
 from solvers.core.registry import make_solver
 from solvers.dtfm.grid_search import GridSearch, fillable_shapes
-from solvers.dtfm.network import network_of
+from solvers.dtfm.message_times import network_of
 from solvers.dtfm.scheduler import Dtfm
 from solvers.placements.uniform import Shape, equal_layers
 from tests.cases import DATA

@@ -20,6 +20,7 @@ from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
 from solvers.exact.bounded_costs import BoundedCosts
+from solvers.exact.branch_and_bound import Search
 from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
 from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
@@ -28,7 +29,6 @@ from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
 from solvers.exact.milp_model import backends
 from solvers.exact.node import Node
 from solvers.exact.propagation import limit_steps, limit_sync
-from solvers.exact.search import Search
 from solvers.exact.subproblem import Subproblem
 from tests.random_instances import random_instance
 

@@ -12,7 +12,7 @@ from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
 from instances.seeds import stream
 from instances.tables import Tables
-from solvers.kernel.layout import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
+from solvers.kernel.packed import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
 from tests.random_instances import random_instance
 from tests.random_plans import random_plan, roomy
 

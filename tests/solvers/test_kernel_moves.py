@@ -109,7 +109,7 @@ def test_members_of_the_population_are_whole_plans(seed: int, ample: bool) -> No
 @pytest.mark.parametrize("seed", SEEDS)
 def test_offspring_are_whole_plans(seed: int) -> None:
     """Of all kinds: brought over, crossed, made anew, destroyed and repaired; loaded as they are made."""
-    from solvers.kernel.layout import B_INDEX, R_INDEX, STAGES
+    from solvers.kernel.packed import B_INDEX, R_INDEX, STAGES
     from solvers.memetic import reproduction
     from tests.solvers.kernel_calls import callable_from_python
 
@@ -227,7 +227,7 @@ def test_a_gpu_that_draws_no_more_at_work_is_found_among_much_slower_ones() -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_pricer_agrees_with_the_referee(seed: int) -> None:
-    from solvers.kernel.pricer import Pricer
+    from solvers.kernel.evaluator import Pricer
     from tests.random_plans import random_plan
 
     for ample in (True, False):

@@ -13,7 +13,7 @@ import pytest
 from instances.generator.family import generate
 from instances.objective import Goal
 from instances.tables import Tables
-from solvers.kernel.layout import Packed, pack
+from solvers.kernel.packed import Packed, pack
 
 REPLICAS, STAGES = 8, 8
 

@@ -9,7 +9,7 @@ from instances.referee.violations import violations
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.memetic.grids import usable_grids
-from solvers.memetic.incumbents import IncumbentLog
+from solvers.memetic.incumbent_log import IncumbentLog
 from solvers.memetic.warm_starts import price_placements, warm_starts
 from solvers.placements.best_plans import BestPlans
 from tests.cases import CLOSE, FEASIBLE

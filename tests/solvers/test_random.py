@@ -10,7 +10,7 @@ import pytest
 from instances.generator.family import generate
 from instances.tables import Tables
 from solvers.core.interface import Budget, Status
-from solvers.kernel.layout import pack
+from solvers.kernel.packed import pack
 from solvers.random import roomy_grids
 from tests.cases import FEASIBLE, INFEASIBLE, Case, named
 from tests.random_instances import random_instance

@@ -9,8 +9,8 @@ from math import floor
 
 from ortools.sat.python import cp_model
 
+from solvers.exact.cpsat_model.assignment import Network, Variable
 from solvers.exact.cpsat_model.exchange import Exchange
-from solvers.exact.cpsat_model.network import Network, Variable
 from solvers.exact.cpsat_model.rows import add_choices, add_row
 from solvers.exact.cpsat_model.time import Time
 from solvers.exact.leaf_costs import ROUNDING, EnergyTerms

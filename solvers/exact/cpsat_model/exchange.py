@@ -8,7 +8,7 @@ from math import ceil, floor, inf
 import numpy as np
 from ortools.sat.python import cp_model
 
-from solvers.exact.cpsat_model.network import Network
+from solvers.exact.cpsat_model.assignment import Network
 from solvers.exact.cpsat_model.rows import Terms, add_row, rounded
 
 

@@ -8,9 +8,9 @@ from math import inf
 from ortools.sat.python import cp_model
 
 from solvers.core.deadline import Deadline, OutOfTime
+from solvers.exact.cpsat_model.assignment import Network
 from solvers.exact.cpsat_model.energy import Energy
 from solvers.exact.cpsat_model.exchange import Exchange
-from solvers.exact.cpsat_model.network import Network
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, RowTooLarge, units_for
 from solvers.exact.cpsat_model.time import Time
 from solvers.exact.leaf_costs import ROUNDING

@@ -8,8 +8,8 @@ import pulp
 
 from solvers.core.deadline import Deadline
 from solvers.exact.leaf_costs import EnergyTerms
+from solvers.exact.milp_model.assignment import Network
 from solvers.exact.milp_model.exchange import Exchange
-from solvers.exact.milp_model.network import Network
 from solvers.exact.milp_model.rows import FORBIDDING, SPARE, Variable, scaled, total, weighted
 from solvers.exact.milp_model.time import Time
 

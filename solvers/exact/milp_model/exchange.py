@@ -8,7 +8,7 @@ import numpy as np
 
 from instances.tables import Floats
 from solvers.core.deadline import Deadline
-from solvers.exact.milp_model.network import Network
+from solvers.exact.milp_model.assignment import Network
 from solvers.exact.milp_model.rows import Terms, Variable, total
 
 Meeting = tuple[int, int, int, int, int, int]  # stage, pipelines r < q, group in r, group in q, layers

@@ -15,10 +15,10 @@ from instances.objective import Goal
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.exact.leaf_costs import ROUNDING
 from solvers.exact.leaf_model import Answer, Claim
+from solvers.exact.milp_model.assignment import Network
 from solvers.exact.milp_model.backends import BACKENDS
 from solvers.exact.milp_model.energy import Energy
 from solvers.exact.milp_model.exchange import Exchange
-from solvers.exact.milp_model.network import Network
 from solvers.exact.milp_model.rows import NARROWEST, SPARE, UNITS, Terms, weighted
 from solvers.exact.milp_model.time import Time
 from solvers.exact.subproblem import Subproblem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from solvers.core.deadline import Deadline
 from solvers.exact.leaf_costs import TimeTerms
+from solvers.exact.milp_model.assignment import Network
 from solvers.exact.milp_model.exchange import Exchange
-from solvers.exact.milp_model.network import Network
 from solvers.exact.milp_model.rows import SPARE, Variable, cut_above, scaled, total, weighted
 
 

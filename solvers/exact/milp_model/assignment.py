@@ -6,7 +6,7 @@ import pulp
 
 from instances.plan import Plan
 from solvers.core.deadline import Deadline
-from solvers.exact.leaf_network import MOST_ORDERED, LeafNetwork
+from solvers.exact.leaf_assignment import MOST_ORDERED, LeafNetwork
 from solvers.exact.milp_model.rows import Variable, total, weighted
 from solvers.exact.subproblem import Subproblem
 

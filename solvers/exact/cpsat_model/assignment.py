@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from instances.plan import Plan
 from solvers.core.deadline import Deadline
-from solvers.exact.leaf_network import MOST_ORDERED, LeafNetwork
+from solvers.exact.leaf_assignment import MOST_ORDERED, LeafNetwork
 from solvers.exact.subproblem import Subproblem
 
 Variable = cp_model.IntVar

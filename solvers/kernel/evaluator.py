@@ -13,7 +13,7 @@ class Pricer:
     """Values of plans by one goal; agrees with the referee to 1e-9. Loads numba, so make it while solving only."""
 
     def __init__(self, tables: Tables, goal: Goal) -> None:
-        from solvers.kernel.layout import pack
+        from solvers.kernel.packed import pack
         from solvers.kernel.value import value_of_arrays
 
         self._tables = tables

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from instances.tables import Floats, Ints, Tables
 from solvers.core.compiled import compiled, inner
 from solvers.kernel.evaluation import kind_of, pipeline_cost
-from solvers.kernel.layout import CHOSEN, ENERGY_WEIGHT, LEFT, TIME_CAP, TIME_WEIGHT, TRIAL
+from solvers.kernel.packed import CHOSEN, ENERGY_WEIGHT, LEFT, TIME_CAP, TIME_WEIGHT, TRIAL
 from solvers.kernel.value import plan_value
 from solvers.placements.columns import balance, energy_at_least, price_columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
 from solvers.kernel.evaluation import kind_of, pipeline_cost, u
-from solvers.kernel.layout import (
+from solvers.kernel.packed import (
     B_INDEX,
     COUNT,
     FITS,
