@@ -86,7 +86,7 @@ class _Search:
         plans = np.zeros((len(kept), slots), dtype=np.int64)
         used = np.zeros(len(self._packed.counts), dtype=np.int64)
         for layers in splits(self._problem.tables, grid):
-            state = np.zeros(2, dtype=np.int64)  # position in the enumeration, plans costed
+            state = np.zeros(2, dtype=np.int64)  # position in the enumeration, plans evaluated
             groups = np.full(slots, -1, dtype=np.int64)
             used[:] = 0
             done = False

@@ -56,7 +56,7 @@ class Contiguous(Solver):
             if deadline.passed:
                 cut_short = True
                 break
-            deadline.evaluations += plans.price(placement)
+            deadline.evaluations += plans.evaluate(placement)
             if plans.best is not None and deadline.note(plans.best.value):
                 plan = plans.best.to_plan(tables)
                 monitor.on_plan(plan)

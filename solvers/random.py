@@ -86,7 +86,7 @@ class _Run:
         tables = problem.tables
         self._packed = pack(tables, problem.goal)
         self._rng = np.random.default_rng(seed_for("random", seed))
-        self.grids = roomy_grids(tables)
+        self.grids = grids_within_memory(tables)
         rows = [(grid.replicas, grid.stages, *tables.indices(grid)) for grid in self.grids]
         self._rows = np.array(rows, dtype=np.int64).reshape(-1, 4)
         self._gpus = np.repeat(np.arange(len(tables.counts)), tables.counts)
@@ -119,7 +119,7 @@ class _Run:
         return True
 
 
-def roomy_grids(tables: Tables) -> list[Grid]:
+def grids_within_memory(tables: Tables) -> list[Grid]:
     """The legal grids but for those on which no plan fits, whatever its placement.
 
     A stage holds what the smallest of its R GPUs can, so the most that S stages can hold is found by giving

@@ -11,7 +11,7 @@ from instances.tables import Tables
 from tests.random_instances import random_instance
 
 
-def roomy(instance: Instance) -> Instance:
+def with_ample_memory(instance: Instance) -> Instance:
     """The same instance with ample memory and without power caps: every legal grid and split is feasible."""
     groups = [group.model_copy(update={"memory": 1e15}) for group in instance.groups]
     sites = {name: site.model_copy(update={"power_cap": None}) for name, site in (instance.sites or {}).items()}
@@ -35,5 +35,5 @@ def random_plan(instance: Instance, seed: int) -> Plan:
 
 def drawn(seed: int) -> tuple[Instance, Plan]:
     """A random instance with room for everything, and a plan for it."""
-    instance = roomy(random_instance(seed))
+    instance = with_ample_memory(random_instance(seed))
     return instance, random_plan(instance, seed)

@@ -2,7 +2,7 @@
 
 Source: Yuan et al. 2022 (arXiv 2206.01288), section 3, and the scheduler that its authors published
 (DS3Lab/DT-FM, 2022). Steady state: a population of random partitions; each trail crosses two
-parents, repairs the sizes of the groups, improves the child by cyclic partitioning (cycles.py), costs
+parents, repairs the sizes of the groups, improves the child by cyclic partitioning (cycles.py), evaluates
 it (cost.py) and lets it replace a parent. Nothing is added to the method: it sees no compute times.
 
 Where the published code departs from its intent by mistake, this follows the intent:
@@ -16,7 +16,7 @@ Where the published code departs from its intent by mistake, this follows the in
       two stages therefore all of it
     baseline gain: closes a cycle with the gain of       the mover's own gain
       another device than the one that moves
-    returns a matching that uses removed edges           matching.py: the one whose bottleneck is costed
+    returns a matching that uses removed edges           matching.py: the one whose bottleneck is evaluated
     costs assume symmetric links                         out- and in-sums; `hop` the mean of both directions
     fails for R = 1 and for S = 1                        the only partition, at once
 """
@@ -103,12 +103,12 @@ def search(
 
     Parameters
     ----------
-    hop : (n, n), s to hand the activations on; symmetric (network.Network.hop)
-    exchange : (n, n), s for a sharded gradient transfer, both rounds (network.Network.exchange)
+    hop : (n, n), s to hand the activations on; symmetric (message_times.MessageTimes.hop)
+    exchange : (n, n), s for a sharded gradient transfer, both rounds (message_times.MessageTimes.exchange)
     candidates : partitions to evaluate at most, the initial population among them
     out_of_time : asked before each candidate; true ends the search
-    whole_gradient : (n, n), s to send a stage's whole gradient (network.Network.whole_gradient); if given, the
-        local search uses the baseline gain, else the paper's
+    whole_gradient : (n, n), s to send a stage's whole gradient (message_times.MessageTimes.whole_gradient);
+        if given, the local search uses the baseline gain, else the paper's
 
     Returns
     -------

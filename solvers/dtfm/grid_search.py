@@ -18,21 +18,21 @@ from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.dtfm.cost import read_pipelines
 from solvers.dtfm.genetic import search
-from solvers.dtfm.message_times import network_of
-from solvers.kernel.evaluator import Pricer
+from solvers.dtfm.message_times import message_times_of
+from solvers.kernel.evaluator import Evaluator
 from solvers.placements.uniform import Shape, equal_layers, listed_gpus, uniform_plans
 
 
-def fillable_shapes(instance: Instance, tables: Tables, used: int) -> list[Shape]:
+def shapes_within_memory(instance: Instance, tables: Tables, used: int) -> list[Shape]:
     """The shapes of exactly `used` GPUs, those listed first, that some partition of these GPUs fits."""
     sizes: dict[tuple[int, int], list[int]] = {}
     for plan in uniform_plans(instance, tables, used):
-        if not violations(instance, _roomiest(instance, plan)):
+        if not violations(instance, _by_memory(instance, plan)):
             sizes.setdefault((plan.replicas, plan.stages), []).append(plan.micro_batch)
     return [Shape(*grid, tuple(fitting)) for grid, fitting in sizes.items()]
 
 
-def _roomiest(instance: Instance, plan: Plan) -> Plan:
+def _by_memory(instance: Instance, plan: Plan) -> Plan:
     """The plan with its GPUs moved: those with most memory to the stage that needs most, and so on.
 
     If that does not fit, no other placement of the same GPUs does: their draw at each site is the same too.
@@ -62,7 +62,7 @@ class GridSearch:
         self._instance, self._tables = instance, tables
         self._candidates, self._baseline, self._seed = candidates, baseline, seed
         self._ranks = np.array([gpu.group for gpu in listed_gpus(instance)], dtype=np.int64)
-        self._pricer = Pricer(tables, Goal(time_weight=1.0))
+        self._evaluator = Evaluator(tables, Goal(time_weight=1.0))
 
     def run(self, shape: Shape, deadline: Deadline, grids_left: int) -> GridResult:
         """Search within an even share of what the clock leaves, and evaluate the plans it leads to."""
@@ -74,22 +74,22 @@ class GridSearch:
         if deadline.evaluations_left is not None:
             allowed = min(wanted, -(-deadline.evaluations_left // grids_left))
         groups = self._ranks[: replicas * stages]
-        network = network_of(self._instance, self._tables, groups, replicas, stages)
+        times = message_times_of(self._instance, self._tables, groups, replicas, stages)
         found = search(
-            network.hop,
-            network.exchange,
+            times.hop,
+            times.exchange,
             stages,
             np.random.default_rng(seed_for("dtfm", self._seed, replicas, stages)),
             candidates=allowed,
             out_of_time=lambda: deadline.seconds >= until,
-            whole_gradient=network.whole_gradient if self._baseline else None,
+            whole_gradient=times.whole_gradient if self._baseline else None,
         )
         details: dict[str, Any] = {"replicas": replicas, "stages": stages}
         if found is None:
             return GridResult(None, inf, True, details | {"candidates": 0})
         deadline.evaluations += found.candidates
         seconds = deadline.seconds - began
-        plan, time_s = self._fastest(shape, groups[read_pipelines(network.hop, found.groups)])
+        plan, time_s = self._fastest(shape, groups[read_pipelines(times.hop, found.groups)])
         details |= {
             "candidates": found.candidates,
             "seconds": seconds,
@@ -109,6 +109,6 @@ class GridSearch:
             for placed in (pipelines, pipelines[:, ::-1])
             for size in shape.micro_batches
         ]
-        fastest = min(plans, key=self._pricer.value)
+        fastest = min(plans, key=self._evaluator.value)
         checked = check(self._instance, fastest)
         return (None, None) if isinstance(checked, Infeasible) else (fastest, checked.time_s)

@@ -16,7 +16,7 @@ from instances.workload import Workload
 Matrix = NDArray[np.float64]
 
 
-class Network(NamedTuple):
+class MessageTimes(NamedTuple):
     """Seconds between GPUs, each (n, n).
 
     Attributes
@@ -38,7 +38,7 @@ class Network(NamedTuple):
     @classmethod
     def of(
         cls, latency_s: Matrix, bandwidth_bytes_per_s: Matrix, activation: float, gradient: float, replicas: int
-    ) -> "Network":
+    ) -> "MessageTimes":
         """The matrices for bytes that one pipeline hands on in one direction and iteration, and of a stage's gradient.
 
         `activation` is send_activation_size in the published scheduler, A*B/R in ours.
@@ -53,7 +53,9 @@ class Network(NamedTuple):
         return cls((hop + hop.T) / 2, 2 * seconds(gradient / replicas), seconds(gradient))
 
 
-def network_of(instance: Instance, tables: Tables, groups: NDArray[np.int64], replicas: int, stages: int) -> Network:
+def message_times_of(
+    instance: Instance, tables: Tables, groups: NDArray[np.int64], replicas: int, stages: int
+) -> MessageTimes:
     """The three matrices for R x S over GPUs whose groups are given.
 
     The gradient of a stage is taken as an equal share of the model with both embeddings, whatever its layers.
@@ -61,7 +63,7 @@ def network_of(instance: Instance, tables: Tables, groups: NDArray[np.int64], re
     work = Workload.of(instance.model, instance.training)
     parameters = instance.model.layers * work.block_parameters + 2 * work.embedding_parameters
     pairs = np.ix_(groups, groups)
-    return Network.of(
+    return MessageTimes.of(
         tables.latency[pairs],
         tables.bandwidth[pairs],
         tables.message_bytes * tables.batch / replicas,

@@ -54,7 +54,7 @@ class Dtfm(Solver):
         deadline = Deadline.of(budget)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
-        from solvers.dtfm.grid_search import GridSearch, fillable_shapes
+        from solvers.dtfm.grid_search import GridSearch, shapes_within_memory
 
         tables, goal = problem.tables, problem.goal
         search = GridSearch(problem.instance, tables, self.candidates, self.gain == "baseline", budget.seed)
@@ -66,7 +66,7 @@ class Dtfm(Solver):
         for used in range(tables.gpus, 0, -1):
             if best is not None or deadline.passed:
                 break
-            shapes = fillable_shapes(problem.instance, tables, used)
+            shapes = shapes_within_memory(problem.instance, tables, used)
             shapes.sort(key=lambda shape: min(shape.replicas, shape.stages) > 1)  # one partition only takes no time
             for done, shape in enumerate(shapes):
                 if deadline.passed:

@@ -1,1 +1,1 @@
-"""What the two exact methods share: branch and bound over grids, its relaxations and records, terms of leaf models."""
+"""Shared by the two exact methods: branch and bound over grids, relaxations, records, costs of the leaf models."""

@@ -1,4 +1,4 @@
-"""How evenly a pool can share the layers of a pipeline: the least seconds its slowest stage can take."""
+"""Lower bounds on the slowest stage, from how evenly a pool can share the layers of a pipeline."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from instances.tables import Floats, Ints
 
 BALANCE_WORK = 50_000
-"""Entries that one balance may sort: with many GPUs, fewer limits are told apart."""
+"""Entries that one balance may sort: with many GPUs, fewer limits are distinguished."""
 
 
 class Balance:
-    """Limits on a stage's seconds and how many layers each group holds within them.
+    """Thresholds on a stage's seconds and how many layers each group holds within each.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ class Balance:
     def least_limits(self, fits: Ints, replicas: int, most_stages: int) -> Floats:
         """[stages] a lower bound on the slowest stage of any plan with so many pipelines.
 
-        A stage holds what the weakest of its `replicas` GPUs can, and the stages share out the best GPUs.
+        A stage holds what the weakest of its `replicas` GPUs can; the stages are given the best GPUs.
         Infinite where memory (`fits`, [k] most layers) forbids the grid.
         """
         held, held_last = np.minimum(self._held, fits), np.minimum(self._held_last, fits)
-        # The head takes the place of layers in the last stage, wherever that does least harm.
+        # The head displaces layers in the last stage: where it displaces fewest.
         harm = np.where(held_last >= 1, held - held_last, self._layers + 1).min(axis=1)
         best = -np.sort(-held[:, self._gpus], axis=1)[:, replicas - 1 :: replicas][:, :most_stages]
-        # A stage without a layer is no stage: it undoes all that the others hold.
+        # A stage without a layer is not allowed: it outweighs all that the others hold.
         total = np.cumsum(np.where(best > 0, best, -self._layers * most_stages), axis=1) - harm[:, None]
         found = np.full(most_stages + 1, np.inf)
         enough = total >= self._layers

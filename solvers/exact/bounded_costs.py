@@ -1,4 +1,4 @@
-"""What the search knows of a grid beside its costs: the cheap bound, and what every plan must spend."""
+"""A grid's costs together with its cheap bound and what follows from it for every plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from solvers.exact.joint_states import MOST_ENTRIES, JointStates, joint_entries,
 
 @dataclass(frozen=True)
 class BoundedCosts(GridCosts):
-    """The costs of one grid that has a cheap bound."""
+    """The costs of one grid with a cheap bound."""
 
     bound: GridBound
 
@@ -57,7 +57,7 @@ class BoundedCosts(GridCosts):
         return max(0.0, self.bound.energy - self.idle_power * self.bound.time_s)
 
     def time_limit(self, target: float) -> float:
-        """As for any grid, and while its GPUs idle at the least power."""
+        """As in `GridCosts`, tightened by the least idle power of the GPUs."""
         goal, limit = self.goal, super().time_limit(target)
         if self.least_per_second > 0 and target < np.inf:
             limit = min(limit, (target - goal.energy_weight * self.busy_energy) / self.least_per_second)
@@ -67,7 +67,7 @@ class BoundedCosts(GridCosts):
 
     @property
     def least_per_second(self) -> float:
-        """What a second costs at least, in the unit of the objective."""
+        """Least objective value of one second."""
         return self.goal.time_weight + self.goal.energy_weight * self.idle_power
 
     def steps_of(self, can_serve: Flags, can_flow: Flags) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Branch and bound over all grids, the lowest bound first; it knows the global bound at any time."""
+"""Branch and bound over all grids, lowest bound first; the global bound is known at any time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from solvers.exact.relaxation import tighten_node
 STEPS_ROOT, STEPS_INNER, STEPS_FINAL = 100, 15, 120
 """Subgradient steps for a whole grid, for a node of it, and before a model is built."""
 STEPS_WORK = 3e8
-"""Additions that one round of steps may take, about a third of a second: the deadline is looked at in between."""
+"""Additions in one round of steps, about a third of a second: the deadline is checked in between."""
 FIRST_SLICE_S = 1.0
-"""Seconds of a node's first model; when they run out the node is branched on, and its children get twice as long."""
+"""Time limit of a node's first model; if it runs out the node is branched on, and its children get twice as long."""
 
 
-class Search(GridProofs):
-    """One run over the grids with their cheap bounds. Offer its `incumbent` plans to start from, then `run` it."""
+class BranchAndBound(GridProofs):
+    """Best-first search over the grids with their cheap bounds."""
 
     def __init__(
         self, problem: Problem, bounds: list[GridBound], model: Model, deadline: Deadline, monitor: Monitor
@@ -36,7 +36,7 @@ class Search(GridProofs):
         super().__init__(problem, records, model, deadline, monitor)
         self._bounds = {bound.grid: bound for bound in bounds}
         self._order = itertools.count()
-        # A grid is opened when its turn comes; until then its cheap bound stands for it.
+        # A grid gets a root node when its turn comes; until then its cheap bound represents it.
         self._queue: list[tuple[float, int, Node | GridRecord]] = []
         for record in records:
             if record.cheap is not None:
@@ -45,7 +45,7 @@ class Search(GridProofs):
         self.report()
 
     def run(self) -> Outcome:
-        """Go on until everything is closed or the budget ends."""
+        """Go on until every grid is closed or the budget ends."""
         incumbent = self.incumbent
         for grid, record in self._records.items():
             incumbent.check(grid, math.inf if record.cheap is None else record.cheap, "the cheap bound")
@@ -105,7 +105,7 @@ class Search(GridProofs):
             self._push(node.value, node)
 
     def _global_bound(self) -> float | None:
-        """Least over all that is open and all that is closed; None if there is nothing."""
+        """Least bound of all open and closed nodes; None if there is none."""
         bound = min(self._closed, self._queue[0][0] if self._queue else math.inf, self.incumbent.value)
         return bound if bound < math.inf else None
 

@@ -1,4 +1,4 @@
-"""Branches on a node's slowest steps: with them nearly fixed, a plan's cost is nearly that of a path."""
+"""Branching on the ranges of a node's slowest steps: with them nearly fixed, a plan costs nearly as much as a path."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import numpy as np
 from solvers.exact.node import Node
 
 FINEST_SINGLE, FINEST_SEVERAL = 1e-1, 5e-2
-"""Relative share of the objective that the range of a slowest step may still be worth in a node for a model.
+"""Largest range of a slowest step in a leaf, as a share of the objective; the second is for several pipelines.
 
-The second is for several pipelines. Ranges 20 times as fine made models quicker, but far too many of them.
+Ranges 20 times as fine made leaf models quicker, but their number far too large.
 """
 FEW, FEW_ALIKE = 40, 150
-"""Choices of groups and layers, per pipeline, with which a model is quicker than more branching.
+"""Choices of group and layers per pipeline below which a model is quicker than further branching.
 
-The second is for pools of few groups: there a model has little to tell apart, and paths rarely run out of GPUs.
+The second is for pools of few groups: their models are easy, and paths rarely run out of GPUs.
 """
 FEW_GROUPS = 4
-"""Groups of such a pool."""
+"""Most groups of such a pool."""
 FINER = 4
-"""How much finer the ranges are made each time a model has run out of its time."""
+"""Factor by which ranges are refined each time a model has run out of time."""
 
 
 def branch(node: Node) -> list[Node]:
-    """Two nodes that cover the node; itself, marked as final, if that is not worth it."""
+    """Two nodes that cover the node; or the node itself, marked as final, if branching does not pay."""
     costs = node.costs
     worth = costs.least_per_second
     share = FINEST_SINGLE if costs.replicas == 1 else FINEST_SEVERAL

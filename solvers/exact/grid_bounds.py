@@ -1,7 +1,7 @@
 """Cheap lower bounds on every legal grid, from the instance and the goal alone: they order and prune grids.
 
-Each bound counts on the best GPUs that a grid could get, one property at a time. The same instance and goal
-always give the same bounds, so a stored proof can be checked by making them again.
+Each bound assumes the best GPUs that a grid could get, one property at a time. The same instance and goal always
+give the same bounds, so `verify` can recompute those of a stored proof.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def grid_bounds(tables: Tables, goal: Goal) -> list[GridBound]:
 
 
 def instant_bound(tables: Tables, goal: Goal) -> float | None:
-    """A bound on the objective over all grids, in no time: all work at the speed, or at the power, of the best GPUs.
+    """An immediate bound over all grids: all work shared perfectly, or done by the GPUs that need least energy.
 
-    None if it already shows that there is no plan.
+    None if it already proves that there is no plan.
     """
     times, energies = [], []
     for b, size in enumerate(tables.micro_batches):
@@ -65,7 +65,7 @@ def instant_bound(tables: Tables, goal: Goal) -> float | None:
 
 
 class _Speeds:
-    """What the bounds need of one micro-batch size: every GPU's seconds and its quickest hops."""
+    """Every GPU's speed and fastest hops at one micro-batch size."""
 
     def __init__(self, tables: Tables, micro_batch: int) -> None:
         self.tables = tables
@@ -89,7 +89,7 @@ class _Speeds:
 
 
 class _Family:
-    """All grids of one replica count and one micro-batch size: they differ in their stages only."""
+    """All grids with one replica count and micro-batch size: they differ in their number of stages only."""
 
     def __init__(self, tables: Tables, goal: Goal, speeds: _Speeds, grids: list[Grid]) -> None:
         self.tables, self.goal, self.speeds, self.grids = tables, goal, speeds, grids
@@ -111,11 +111,11 @@ class _Family:
         s, replicas = grid.stages, self.replicas
         if not np.isfinite(self.worst[0][s]) or replicas * s > self.powered:
             return GridBound(grid, None, np.inf, np.inf, 0.0, (0.0, 0.0), (0.0, 0.0))
-        # A pipeline leaves s - 1 different GPUs: its slowest send is no faster than so many of the fastest.
+        # A pipeline has sends from s - 1 different GPUs, so its slowest is at least the (s - 1)-th fastest.
         hops = [float(sends[s - 2]) if s > 1 else 0.0 for sends in self.speeds.sends]
         forward, backward = (max(float(self.alone[i][s]), hops[i]) for i in (0, 1))
         worst_forward, worst_backward = (max(float(self.worst[i][s]), (forward, backward)[i]) for i in (0, 1))
-        # The pipeline with the slowest step and the average pipeline are both no slower than the slowest.
+        # The slowest pipeline is at least as slow as the one with the slowest step, and as the average.
         worst_both = max(float(self.worst[2][s]), worst_forward + backward, forward + worst_backward)
         pipeline = max(
             self._fill_seconds(s, 1) + (self.count - 1) * worst_both,
@@ -147,7 +147,7 @@ class _Family:
         return float(rates[order[:slots]].sum() + (taken * rates[order]).sum() + rest)
 
     def _sync_seconds(self, stages: int) -> float:
-        """Some stage holds the average number of layers, and the end stages hold the embeddings."""
+        """Some stage holds at least the average number of layers, and the end stages hold the embeddings."""
         replicas, layers = self.replicas, self.tables.layers
         if replicas == 1:
             return 0.0
@@ -161,12 +161,12 @@ class _Family:
         )
 
     def exchange(self, gradient: float) -> float:
-        """Least seconds to average a gradient of so many bytes over any holders."""
+        """Least seconds to exchange a gradient of so many bytes among any holders."""
         cost = self.tables.latency + gradient / self.replicas / self.tables.bandwidth
         return float(2 * cheapest_partners(np.minimum(cost, np.inf), self.tables.counts, self.replicas).min())
 
     def _energy(self, stages: int, time: float) -> float:
-        """Busy GPUs above idle, all used GPUs idle for the whole time, and links."""
+        """Energy of busy GPUs above idle, of all used GPUs idling for the whole time, and of links."""
         tables, replicas, speeds, gpus = self.tables, self.replicas, self.speeds, self.speeds.gpus
         above = tables.active - tables.idle
         busy = self._cheapest_layers(above * speeds.rates, stages, replicas)
@@ -183,7 +183,7 @@ class _Family:
 
 
 def bound_value(goal: Goal, time: float, energy: float) -> float | None:
-    """The least objective value at such a time and energy or more; None if a cap forbids them."""
+    """The objective value of lower bounds on time and energy; None if they break a cap."""
     for bound, cap in ((time, goal.time_cap), (energy, goal.energy_cap)):
         if cap is not None and bound > cap * (1 + 2 * CAP_SLACK):
             return None
@@ -196,7 +196,7 @@ def cheapest_partners(cost: Floats, counts: Ints, replicas: int) -> Floats:
     if len(columns) < replicas:
         return np.full(len(counts), np.inf)
     row = cost[:, columns]
-    # A GPU is no partner of its own; a group with GPUs to spare still has `replicas` - 1 others listed.
+    # A GPU is not its own partner; a group with GPUs to spare still has `replicas` - 1 others listed.
     own = np.searchsorted(columns, np.arange(len(counts)))
     row[np.arange(len(counts)), own] = np.inf
     found: Floats = np.sort(row, axis=1)[:, : replicas - 1].sum(axis=1)

@@ -1,4 +1,4 @@
-"""What one grid's stages and hops cost, from the instance's tables alone."""
+"""Costs of the stages and hops on one grid, from the instance's tables alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GridCosts:
 
     @cached_property
     def position(self) -> tuple[int, int]:
-        """Where the grid stands in the tables, (r, b)."""
+        """Indices of the grid in the tables, (r, b)."""
         return self.tables.indices(self.grid)
 
     @property
@@ -44,7 +44,7 @@ class GridCosts:
 
     @property
     def width(self) -> int:
-        """Most layers of a stage, and one."""
+        """Most layers of a stage, plus one."""
         return self.tables.layers - self.stages + 2
 
     @cached_property
@@ -86,7 +86,7 @@ class GridCosts:
         return np.inf if cap is None else cap * (1 + 2 * CAP_SLACK)
 
     def time_limit(self, target: float) -> float:
-        """The most seconds a plan may take if its value is to be below the target and its caps kept."""
+        """The most seconds a plan may take to be below the target and within the caps."""
         goal = self.goal
         limit = np.inf if goal.time_cap is None else goal.time_cap * (1 + 2 * CAP_SLACK)
         return min(limit, target / goal.time_weight) if goal.time_weight > 0 else limit

@@ -1,8 +1,9 @@
-"""A proof in progress, grid by grid: the incumbent, what leaf models answer, and the outcome."""
+"""A proof in progress, grid by grid: the incumbent, the answers of leaf models, and the outcome."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,18 +13,18 @@ from solvers.core.deadline import Deadline
 from solvers.core.interface import Monitor, Outcome, Problem, Status
 from solvers.exact.grid_records import GridRecord
 from solvers.exact.incumbent import AGREEMENT, Incumbent
-from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
+from solvers.exact.leaf_model import Answer, Claim, InconsistentProofError, Model
 from solvers.exact.subproblem import Subproblem
 
 CLOSING_S = 0.1
-"""Seconds kept for coming back in time."""
+"""Seconds reserved for returning in time."""
 REPORT_EVERY_S = 1.0
 OPTIMAL_GAP = 1e-6
 """Largest certified gap that may be called optimal (docs/model.md, Gaps)."""
 
 
-class GridProofs:
-    """What the search and the whole models of grids have in common. Offer its `incumbent` plans to start from."""
+class GridProofs(ABC):
+    """Base of the search and of the whole models. Offer initial plans to its `incumbent`, then `run` it."""
 
     def __init__(
         self, problem: Problem, records: Iterable[GridRecord], model: Model, deadline: Deadline, monitor: Monitor
@@ -34,7 +35,7 @@ class GridProofs:
         self._reported_s = -math.inf
 
     def report(self) -> None:
-        """Tell the monitor now and then of the bound and the figures behind it."""
+        """Pass the bound and the proof behind it to the monitor, at most once a second."""
         if self._deadline.seconds - self._reported_s >= REPORT_EVERY_S:
             self._reported_s = self._deadline.seconds
             bound = self._global_bound()
@@ -46,11 +47,11 @@ class GridProofs:
         return self._deadline.passed or (self._deadline.left is not None and self._deadline.left <= CLOSING_S)
 
     def _solve(self, subproblem: Subproblem, record: GridRecord, seconds: float) -> Claim:
-        """Ask the model for at most so long; it raises the subproblem's bound, and its plan is offered.
+        """Run the model for at most `seconds`; its answer may raise the subproblem's bound and the incumbent.
 
         Returns
         -------
-        The claim: NONE if the subproblem is done.
+        The claim; NONE if the subproblem is closed.
         """
         left = math.inf if self._deadline.left is None else self._deadline.left - CLOSING_S
         limit, target = min(seconds, left), self.incumbent.target
@@ -74,31 +75,35 @@ class GridProofs:
             self.incumbent.check(record.grid, record.closed_bound, "a closed subproblem")
 
     def _take(self, subproblem: Subproblem, answer: Answer) -> None:
-        """Let the referee judge a model's plan, and forbid it so that the next answer is another."""
+        """Let the referee evaluate a model's plan, then forbid the plan so that the next answer differs."""
         plan = answer.plan
         assert plan is not None
         value = self.incumbent.offer(plan)
         if value is None:
-            # Costs and watts rounded down can let a plan slip over a cap; over anything else they cannot.
+            # Rounding down costs and watts can let a plan break a cap, but no other constraint.
             reasons = violations(self._problem.instance.model_copy(update={"sites": None}), plan)
             if reasons:
-                raise Contradiction(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
+                raise InconsistentProofError(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
         elif subproblem.holds(plan) and value < subproblem.value * (1 - AGREEMENT):
-            raise Contradiction(
+            raise InconsistentProofError(
                 f"the model claims a bound of {subproblem.value!r}, but the referee values its own plan at {value!r}"
             )
         subproblem.forbidden.append(plan)
 
+    @abstractmethod
+    def run(self) -> Outcome:
+        """Go on until every grid is closed or the budget ends."""
+
+    @abstractmethod
     def _global_bound(self) -> float | None:
-        """Least over all grids; None if there is nothing."""
-        raise NotImplementedError
+        """A lower bound over all grids; None if there is none."""
 
     def _details(self) -> dict[str, Any]:
         target = self.incumbent.target
         return {"grids": [record.as_json(target) for record in self._records.values()]}
 
-    def distrusting(self, contradiction: str) -> Outcome:
-        """The best plan, which the referee valued, and nothing claimed: two claims of the proof cannot both be true."""
+    def withdrawn(self, contradiction: str) -> Outcome:
+        """The incumbent, evaluated by the referee, without any claim: two claims of the proof contradict each other."""
         return Outcome(
             Status.UNKNOWN if self.incumbent.plan is None else Status.FEASIBLE,
             self.incumbent.plan,

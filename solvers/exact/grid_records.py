@@ -1,4 +1,4 @@
-"""The proof's figures: for every legal grid its bound, how it was closed, and what it took."""
+"""The record of a proof: for every legal grid its bound, how it was closed, and the work it took."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from solvers.exact.leaf_model import Answer
 
 @dataclass
 class GridRecord:
-    """One grid. It is closed when none of its subproblems is open."""
+    """One grid. It is closed when all of its subproblems are."""
 
     grid: Grid
-    cheap: float | None  # the cheap bound; None if there is none, or if no plan can be feasible
+    cheap: float | None  # the cheap bound; None in whole models, or if no plan can be feasible
     whole: bool = False  # solved by one plain model, without bounds of our own
     feasible: bool = True  # whether a plan may be feasible on it
     started: bool = False

@@ -1,4 +1,4 @@
-"""The best plan known, valued by the referee, and what every claimed bound is held against."""
+"""The best known plan, evaluated by the referee; every claimed bound is checked against it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from instances.plan import Plan
 from instances.tables import Grid
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Monitor, Problem
-from solvers.exact.leaf_model import Contradiction
+from solvers.exact.leaf_model import InconsistentProofError
 
 CLOSING = 5e-7
 """Relative gap at which a subproblem counts as closed: half of what `optimal` may leave (docs/model.md, Gaps)."""
@@ -26,7 +26,7 @@ class Incumbent:
         self.value = math.inf
 
     def offer(self, plan: Plan) -> float | None:
-        """Let the referee value a plan and keep it if it is the best; its value, None if it is infeasible."""
+        """Let the referee evaluate a plan and keep it if it is the best; its value, None if it is infeasible."""
         self._deadline.evaluations += 1
         value = self._problem.value(plan)
         if value is None:
@@ -41,14 +41,14 @@ class Incumbent:
 
     @property
     def target(self) -> float:
-        """Only plans below this would matter."""
+        """Plans not below this value are not searched for."""
         return self.value * (1 - CLOSING) if self.value < math.inf else math.inf
 
     def check(self, grid: Grid, bound: float, source: str) -> None:
-        """Contradiction if the bound claimed for a grid is above the value of a plan known on it."""
+        """InconsistentProofError if the bound claimed for a grid is above the value of a plan known on it."""
         known = self._by_grid.get(grid, math.inf)
         if bound > known * (1 + AGREEMENT):
-            raise Contradiction(
+            raise InconsistentProofError(
                 f"{source} claims a bound of {bound!r} for {grid.replicas} pipelines of {grid.stages} stages with "
                 f"micro-batches of {grid.micro_batch}, but the referee values a plan there at {known!r}"
             )

@@ -1,4 +1,4 @@
-"""Where an exact method starts: a given plan, another solver's, and always the uniform plan."""
+"""Initial incumbents of an exact method: the user's plan, the uniform plan, and the plan of `memetic`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from solvers.core.registry import make_solver, solver_types
 from solvers.placements.uniform import best_uniform
 
 SHARE = 0.1
-"""Share of the time limit that the solver to start from may take."""
+"""Share of the time limit for `memetic`."""
 
 
 def check_start(name: str) -> None:
-    """ValueError if there is nothing of that name to start from."""
+    """ValueError if `name` is not a possible start."""
     if name not in ("none", "megatron", "memetic"):
-        raise ValueError(f"start: {name!r} is none of memetic, megatron, none")
+        raise ValueError(f"option 'start': found {name!r}, expected memetic, megatron or none")
 
 
-def starting_plans(problem: Problem, name: str, budget: Budget, deadline: Deadline) -> Iterator[Plan]:
-    """Plans to start from, the given one first; none is checked here.
+def initial_plans(problem: Problem, name: str, budget: Budget, deadline: Deadline) -> Iterator[Plan]:
+    """Initial plans, the user's first; none is checked here.
 
     `memetic` runs for a tenth of the limit, and no longer than it takes to converge on a pool of this size.
     """
@@ -43,5 +43,5 @@ def starting_plans(problem: Problem, name: str, budget: Budget, deadline: Deadli
 
 
 def start_seconds(gpus: int) -> float:
-    """Seconds for the solver to start from, by the number of GPUs."""
+    """Time limit of `memetic` by the number of GPUs."""
     return min(10.0, 0.02 * gpus * gpus)

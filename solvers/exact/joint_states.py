@@ -1,4 +1,4 @@
-"""Joint states: which group each of several pipelines has in a stage, and what that means for the exchange."""
+"""Joint states: which group each of several pipelines has in a stage, and the gradient exchange that follows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JointStates(NamedTuple):
     digits
         [t, m] group of each pipeline.
     powers
-        [m] what a step of one group in a pipeline adds to the number of the state.
+        [m] place values of the digits in the number of a state.
     exchange_s
         [first, last, t, layers] s of the gradient exchange of a stage with so many layers.
     exchange_energy

@@ -1,4 +1,4 @@
-"""The Lagrangian bound: multipliers on GPUs and weights of pipelines, by subgradient steps. Import late: numba."""
+"""The Lagrangian bound: multipliers on GPUs and weights on pipelines, by subgradient steps. Import late: numba."""
 
 from __future__ import annotations
 
@@ -8,41 +8,33 @@ import numpy as np
 
 from instances.tables import Flags, Floats, Ints
 from solvers.core.compiled import compiled, inner
-from solvers.exact.joint_paths import (
-    Labels,
-    Network,
-    find_paths,
-    forbid_hops,
-    forbid_slots,
-    read_paths,
-)
+from solvers.exact.joint_paths import Labels, PathGraph, find_paths, forbid_hops, forbid_slots, read_paths
+from solvers.exact.subgradient import count_excess, step_gap, step_multipliers, step_weights
 
 PATIENCE = 4
 """Steps without a better bound before the step is halved."""
 SHORTEST = 0.05
-"""The scale of a step below which the multipliers have converged."""
-FARTHEST = 10.0
-"""Most that a step aims above the best bound, relative to it: a hopeless incumbent must not make multipliers huge."""
+"""Scale of a step at which the multipliers count as converged."""
 ULP = 2.0**-52
-"""Twice the unit roundoff: the factor 2 covers the terms of second order and the rounding of the error term itself."""
+"""Twice the unit roundoff: the factor 2 covers second-order terms and the rounding of the error term itself."""
 
 
 class Relaxation(NamedTuple):
-    """What R pipelines may choose, what that costs, and the limit that their total must not exceed.
+    """The relaxed problem: the choices of R pipelines, their costs, and the limit on the total.
 
-    The pipelines form blocks of as many as the joint states have. The slowest pipeline takes no less than the
-    pipelines' seconds with any weights that add up to 1; the other costs count in full.
+    The pipelines form blocks, as large as the joint states. The time of the slowest pipeline is at least any convex
+    combination of the pipelines' times; all other costs count in full.
 
     Attributes
     ----------
     seconds, hop_seconds, steady
-        [last, k, layers] and [k, j] seconds of a pipeline's choices; [r] what it takes besides.
+        [last, k, layers] and [k, j] seconds of a pipeline's choices; [r] its fixed seconds.
     rest, rest_hop
         [last, k, layers] and [k, j] other costs of a choice.
     joint
-        [last, t, layers] what a joint state adds.
+        [last, t, layers] additional cost of a joint state.
     constant, limit
-        Paid in any case; the most that may be paid in all.
+        Fixed cost; limit on the total cost.
     digits, powers
         The joint states, as in `JointStates`.
     allowed
@@ -78,7 +70,7 @@ class Relaxation(NamedTuple):
     layers: int
 
     def reversed(self) -> Relaxation:
-        """The same from the last stage to the first."""
+        """The same problem from the last stage to the first."""
         return self._replace(
             hop_seconds=np.ascontiguousarray(self.hop_seconds.T),
             rest_hop=np.ascontiguousarray(self.rest_hop.T),
@@ -95,22 +87,21 @@ class Multipliers(NamedTuple):
     weights: Floats
 
 
-# One long loop: every compiled function costs a cold start a third of a second, and every level of calls more.
+# One long loop: every compiled function adds a third of a second to a cold start, and every level of calls more.
 @compiled
-def tighten(  # noqa: C901 - as said
+def tighten(  # noqa: C901 - see above
     relaxation: Relaxation, multipliers: Multipliers, steps: int
 ) -> tuple[float, float, Floats, float, Ints, Ints]:
-    """Raise the bound by multipliers on scarce GPUs, which are replaced by the best found.
+    """Raise the bound by Polyak's subgradient steps, and overwrite the multipliers with the best found.
 
-    A block costs at least its cheapest path, and what is paid for the GPUs of a group is paid back.
-    Subgradient steps after Polyak. From every bound the most that its own rounding can be is taken off, so the best
-    of many is no more wrong than any (docs/bounds.md, B12).
+    A block costs at least its shortest path, less the multipliers times the GPUs available. Every bound is lowered by
+    an upper bound on its own rounding error, so the best of many is valid, too (docs/bounds.md, B12).
 
     Returns
     -------
-    The bound (infinite if there is no path), what was taken off it, the least cost of each block behind it, and the
-    cost, groups [r, s] and layers [s] of the cheapest path met of a single block that uses no group too often
-    (infinite: none).
+    The bound (infinite if there is no path), its allowance for rounding, the least cost of each block behind it, and
+    the cost (infinite: none), groups [r, s] and layers [s] of the cheapest path found of a single block that uses no
+    group too often.
     """
     _, stages, states, _ = relaxation.allowed.shape
     pipelines, limit, digits = len(relaxation.steady), relaxation.limit, relaxation.digits
@@ -134,11 +125,11 @@ def tighten(  # noqa: C901 - as said
             else:
                 set_costs(relaxation, now, first, cost, hops)
                 allowed, can_flow = relaxation.allowed[b], relaxation.can_flow
-                network = Network(first, allowed, relaxation.last, cost, hops, can_flow, digits, relaxation.powers)
-                least[b] = find_paths(network, labels)
+                graph = PathGraph(first, allowed, relaxation.last, cost, hops, can_flow, digits, relaxation.powers)
+                least[b] = find_paths(graph, labels)
                 if least[b] == np.inf:
                     return np.inf, 0.0, least, met, met_groups, met_layers
-                read_paths(network, labels, groups_of, layers_of)
+                read_paths(graph, labels, groups_of, layers_of)
         bound, rounding = total_cost(relaxation, now, least)
         if best == -np.inf or bound > best + 1e-9 * abs(best):
             best, best_rounding, waited = bound, rounding, 0
@@ -167,7 +158,7 @@ def tighten(  # noqa: C901 - as said
 
 @compiled
 def forbid(relaxation: Relaxation, reverse: Relaxation, multipliers: Multipliers, b: int, limit: float) -> int:
-    """Forbid all choices with which block b costs more than `limit`; the number of choices forbidden.
+    """Forbid all choices with which block b costs more than `limit`; returns how many.
 
     `reverse` is the relaxation from the last stage to the first.
     """
@@ -183,16 +174,16 @@ def forbid(relaxation: Relaxation, reverse: Relaxation, multipliers: Multipliers
     first, digits, powers = b * members, relaxation.digits, relaxation.powers
     set_costs(relaxation, multipliers, first, cost, there)
     set_costs(reverse, multipliers, first, cost, back)
-    network = Network(first, relaxation.allowed[b], relaxation.last, cost, there, relaxation.can_flow, digits, powers)
-    reverse_network = Network(first, reverse.allowed[b], reverse.last, cost, back, reverse.can_flow, digits, powers)
-    find_paths(network, ahead)
-    find_paths(reverse_network, behind)
+    graph = PathGraph(first, relaxation.allowed[b], relaxation.last, cost, there, relaxation.can_flow, digits, powers)
+    reverse_graph = PathGraph(first, reverse.allowed[b], reverse.last, cost, back, reverse.can_flow, digits, powers)
+    find_paths(graph, ahead)
+    find_paths(reverse_graph, behind)
     dropped = 0
     for s in range(stages):
-        dropped += forbid_slots(limit, network, ahead, behind, s, relaxation.can_serve, on_slots)
+        dropped += forbid_slots(limit, graph, ahead, behind, s, relaxation.can_serve, on_slots)
         if s < stages - 1:
             for r in range(relaxation.digits.shape[1]):
-                dropped += forbid_hops(limit, network, ahead, behind, s, r, beyond, on_hops)
+                dropped += forbid_hops(limit, graph, ahead, behind, s, r, beyond, on_hops)
     return dropped
 
 
@@ -219,12 +210,12 @@ def set_costs(relaxation: Relaxation, now: Multipliers, first: int, cost: Floats
 
 @inner
 def total_cost(relaxation: Relaxation, now: Multipliers, least: Floats) -> tuple[float, float]:
-    """The bound: what all blocks cost at least, less what the multipliers pay back, less the most it is rounded up by.
+    """The Lagrangian bound at these multipliers, lowered by an upper bound on its rounding error.
 
     Returns
     -------
-    The bound, and what was taken off for rounding: every sum here is of nonnegative numbers but the last difference,
-    so each is off by no more than so many roundoffs of its size (docs/bounds.md, B12).
+    The bound, and the allowance for rounding: all terms but the last difference are sums of nonnegative numbers, so
+    the relative error of each is at most its number of operations times the roundoff (docs/bounds.md, B12).
     """
     cost, paid_back = relaxation.constant, 0.0
     for r in range(len(now.weights)):
@@ -241,7 +232,7 @@ def total_cost(relaxation: Relaxation, now: Multipliers, least: Floats) -> tuple
 
 @inner
 def keep(now: Multipliers, least: Floats, multipliers: Multipliers, best_least: Floats) -> None:
-    """Copy the multipliers and the least costs of the blocks."""
+    """Save the multipliers and the least costs of the blocks."""
     for k in range(len(now.gpus)):
         multipliers.gpus[k] = now.gpus[k]
     for r in range(len(now.weights)):
@@ -251,28 +242,14 @@ def keep(now: Multipliers, least: Floats, multipliers: Multipliers, best_least: 
 
 
 @inner
-def count_excess(counts: Ints, groups_of: Ints, excess: Floats) -> bool:
-    """Fill in by how much each group is used too often; whether none is."""
-    for k in range(len(counts)):
-        excess[k] = -counts[k]
-    for r in range(groups_of.shape[0]):
-        for s in range(groups_of.shape[1]):
-            excess[groups_of[r, s]] += 1
-    fits = True
-    for k in range(len(counts)):
-        fits = fits and excess[k] <= 0
-    return fits
-
-
-@inner
 def path_cost(
     relaxation: Relaxation, now: Multipliers, least: float, groups_of: Ints, layers_of: Ints, seconds: Floats
 ) -> tuple[float, float]:
-    """Fill in what each pipeline of a block takes.
+    """Fill in the seconds of each pipeline of a block.
 
     Returns
     -------
-    How far they are apart, and what the paths cost without multipliers, where the slowest pipeline counts.
+    The spread of these seconds, and the cost of the paths without multipliers, with the slowest pipeline's time.
     """
     pipelines, stages = groups_of.shape
     cost, slowest, fastest = relaxation.constant + least, -np.inf, np.inf
@@ -288,46 +265,3 @@ def path_cost(
         seconds[r] = taken + relaxation.steady[r]
         slowest, fastest = max(slowest, seconds[r]), min(fastest, seconds[r])
     return slowest - fastest, cost + slowest
-
-
-@inner
-def step_gap(limit: float, bound: float, best: float) -> float:
-    """What Polyak's step is to gain; without a limit the next best thing is to hope for a little more than there is.
-
-    No more than a multiple of the best bound: where the limit is far away it says nothing of what can be gained.
-    """
-    gap = min(limit - bound, FARTHEST * abs(best)) if limit < np.inf else 0.05 * abs(bound)
-    return max(gap, 1e-4 * abs(best))
-
-
-@inner
-def step_multipliers(gpus: Floats, excess: Floats, gap: float) -> bool:
-    """Raise the multipliers of groups that are used too often, to gain `gap`; False if there is nothing to change."""
-    square = 0.0
-    for k in range(len(gpus)):
-        if excess[k] < 0 and gpus[k] <= 0:
-            excess[k] = 0.0
-        square += excess[k] ** 2
-    if square == 0:
-        return False
-    for k in range(len(gpus)):
-        gpus[k] = max(0.0, gpus[k] + gap / square * excess[k])
-    return True
-
-
-@inner
-def step_weights(weights: Floats, seconds: Floats, gap: float) -> None:
-    """Shift weight to the pipelines that are slower than the average, to gain `gap`: the slowest is what counts."""
-    mean = 0.0
-    for r in range(len(weights)):
-        mean += seconds[r] / len(weights)
-    square = 0.0
-    for r in range(len(weights)):
-        square += (seconds[r] - mean) ** 2
-    if square > (1e-12 * mean) ** 2:  # else they differ by rounding, and all may lie below their own mean
-        total = 0.0
-        for r in range(len(weights)):
-            weights[r] = max(0.0, weights[r] + gap / square * (seconds[r] - mean))
-            total += weights[r]
-        for r in range(len(weights)):
-            weights[r] /= total

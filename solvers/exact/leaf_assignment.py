@@ -1,4 +1,4 @@
-"""What the models of both back ends decide: who serves each slot with how many layers, and the hops between."""
+"""The decisions of a leaf model, for both back ends: which group serves each slot with how many layers, and hops."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from solvers.exact.subproblem import Subproblem
 V = TypeVar("V")
 Slot = tuple[int, int]  # pipeline r, stage s
 MOST_ORDERED = 6
-"""Pipelines of a plan that a model excludes order by order; with more the orders are too many."""
+"""Most pipelines of a plan that a model excludes order by order; with more there are too many orders."""
 
 
-class LeafNetwork(Generic[V]):
-    """The variables of a back end, and the rules of docs/model.md, Plan and feasibility, as lists of them.
+class LeafAssignment(Generic[V]):
+    """The variables of a back end, and the constraints of docs/model.md, Plan and feasibility, as lists of them.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LeafNetwork(Generic[V]):
         return [x for slot in self.serve for x in self.on(*slot, k)]
 
     def joins(self) -> Iterator[tuple[str, list[V], list[V]]]:
-        """(name, served, flows): what serves a stage flows on to the next, and what arrives there serves it."""
+        """(name, served, flows) of flow conservation: the flow passes through the groups that serve a stage."""
         for (r, s), flow in self.flow.items():
             for k in range(len(self.tables.counts)):
                 leaving = [x for (a, _), x in flow.items() if a == k]
@@ -81,21 +81,21 @@ class LeafNetwork(Generic[V]):
                 )
 
     def interchangeable(self) -> Iterator[tuple[str, list[tuple[int, V]], list[tuple[int, V]]]]:
-        """(name, (group, variable) of one pipeline's first stage, the next's): the first groups must rise."""
+        """(name, (group, variable) of the first stages of two pipelines): symmetry breaking by rising first groups."""
         for r in range(self.replicas - 1):
             if self.subproblem.alike(r, r + 1):
                 first, second = ([(k, x) for (k, _), x in self.serve[row, 0].items()] for row in (r, r + 1))
                 yield f"order_{r}", first, second
 
     def scarce(self) -> Iterator[tuple[str, int, list[V]]]:
-        """(name, GPUs, uses) of every group that can run out."""
+        """(name, GPUs, uses) of every group that plans could use too often."""
         for k, count in enumerate(self.tables.counts):
             uses = self.uses(k)
             if uses and count < self.replicas * self.stages:
                 yield f"gpus_of_{k}", int(count), uses
 
     def powered(self) -> Iterator[tuple[str, list[tuple[float, V]]]]:
-        """(name, (share of the cap, variable)) of every site whose power can run out."""
+        """(name, (share of the cap, variable)) of every site whose power cap plans could break."""
         tables = self.tables
         for site, cap in enumerate(tables.power_caps):
             here = np.flatnonzero(tables.site == site)
@@ -103,7 +103,7 @@ class LeafNetwork(Generic[V]):
                 yield f"power_{site}", [(float(tables.power[k] / cap), x) for k in here for x in self.uses(int(k))]
 
     def excluded_orders(self, plan: Plan) -> Iterator[list[V]]:
-        """The variables that are all 1 in a plan, in every order of its pipelines that the subproblem has."""
+        """The variables that are all 1 in a plan, for every order of its pipelines that the subproblem contains."""
         for order in sorted(set(permutations(plan.groups))):
             rows = [self._taken(r, row, plan) for r, row in enumerate(order)]
             if all(row is not None for row in rows):
@@ -112,7 +112,7 @@ class LeafNetwork(Generic[V]):
     def excluded_rows(self, plan: Plan) -> list[tuple[int, list[list[V]]]] | None:
         """(count, variables of pipelines that can be it) of every row of a plan, for plans of many pipelines.
 
-        Some row must occur less often than the plan has it. None if the subproblem does not have the plan.
+        Some row must occur less often than in the plan. None if the subproblem does not contain the plan.
         """
         found = []
         for row, count in sorted(Counter(plan.groups).items()):
@@ -135,7 +135,7 @@ class LeafNetwork(Generic[V]):
         return Plan.from_groups(self.subproblem.costs.grid.micro_batch, layers, [[k for k, _ in row] for row in rows])
 
     def _taken(self, r: int, row: tuple[int, ...], plan: Plan) -> list[V] | None:
-        """The variables with which pipeline r is a row of a plan."""
+        """The variables that make pipeline r the given row of a plan; None if the subproblem excludes that."""
         keys = [((r, s), (k, plan.layers[s])) for s, k in enumerate(row)]
         return (
             [self.serve[slot][key] for slot, key in keys]

@@ -1,4 +1,4 @@
-"""What the search asks of a model of one subproblem, and what a model answers."""
+"""The interface of leaf models: they solve one subproblem at a time."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from solvers.exact.subproblem import Subproblem
 
 
 class Claim(Enum):
-    """What a model says about the plans of a subproblem below the target, without those found before."""
+    """A model's claim about the plans of a subproblem below the target, except those found before."""
 
-    BEST = "best"  # the plan is the best of them, as far as the model's rounding lets it tell
+    BEST = "best"  # the plan is the best of them, up to the model's rounding
     NONE = "none"  # there are none
-    STOPPED = "stopped"  # its time was over first
+    STOPPED = "stopped"  # it ran out of time
 
 
 @dataclass(frozen=True)
 class Answer:
     """A model's answer.
 
-    `bound` is below the value of every plan asked for, with all rounding and tolerances taken off; None if
+    `bound` is a lower bound on the value of every such plan, lowered by all rounding and tolerances; None if
     the model has none. `nodes` are branches, `seconds` include building the model.
     """
 
@@ -43,5 +43,5 @@ class Model(Protocol):
         ...
 
 
-class Contradiction(RuntimeError):  # noqa: N818 - the word says it
-    """Two claims that cannot both be true; the message names both. The run keeps its best plan and claims nothing."""
+class InconsistentProofError(RuntimeError):
+    """Two claims that contradict each other; the message names both. The run keeps its best plan, without a bound."""

@@ -12,7 +12,7 @@ from solvers.exact.subproblem import Subproblem
 
 @dataclass(eq=False)
 class Node(Subproblem):
-    """Every plan of a grid that no bound rules out lies in one of the grid's nodes.
+    """A subproblem with bounds; the nodes of a grid cover all of its plans that no bound excludes.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Node(Subproblem):
     multipliers
         The best Lagrangian multipliers found so far by name of the relaxation: [k] on groups, [r] on pipelines.
     final
-        Not to be branched on: a leaf model's turn.
+        Whether a leaf model is next, rather than branching.
     attempts
-        How often a leaf model ran out of its time on it, or on what it was branched from.
+        How often a leaf model ran out of time on it or its ancestors.
     """
 
     costs: BoundedCosts
@@ -35,7 +35,7 @@ class Node(Subproblem):
 
     @classmethod
     def root(cls, costs: BoundedCosts) -> Node:
-        """All plans of a grid that has some."""
+        """All plans of a grid that may have some."""
         node, bound = cls.plain(costs), costs.bound
         assert bound.value is not None
         node.low[:] = bound.steps

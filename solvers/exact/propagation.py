@@ -1,4 +1,4 @@
-"""What a node's ranges, memory, the gradient exchange and the common layer split leave to each stage."""
+"""Propagation: excludes choices by a node's ranges, memory, the gradient exchange and the common layer split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solvers.exact.node import Node
 
 
 def limit_steps(node: Node) -> bool:
-    """Keep what is within the ranges of steps, and the ranges within what is left; False if nothing is."""
+    """Exclude choices outside the ranges of steps, and tighten the ranges to what is left; False if nothing is."""
     costs = node.costs
     tables = _by_stage(costs.forward, costs.stages), _by_stage(costs.backward, costs.stages)
     sends = costs.send, costs.send.T
@@ -46,10 +46,10 @@ def share_layers(node: Node) -> bool:
 
 
 def limit_sync(node: Node, target: float) -> bool:
-    """Rule out holders whose gradient exchange alone would be too long; False if nothing is left."""
+    """Exclude holders whose gradient exchange alone would take too long; False if nothing is left."""
     costs, stages = node.costs, node.costs.stages
     if costs.replicas > 1:
-        # A millionth of a millionth of room: the range's ends must not lose a plan to rounding.
+        # Widened by 1e-12: rounding of the range must not lose a plan.
         limit = costs.time_limit(target) - node.pipeline_s
         node.sync_high = min(node.sync_high, limit * (1 + 1e-12))
         for s in range(stages):

@@ -1,4 +1,4 @@
-"""One run of an exact method: bounds, plans to start from, search; or the whole models of all grids."""
+"""One run of an exact method: bounds, initial plans, branch and bound; or the whole models of all grids."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from importlib.metadata import version
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem
 from solvers.core.registry import make_solver, solver_types
-from solvers.exact.branch_and_bound import Search
+from solvers.exact.branch_and_bound import BranchAndBound
 from solvers.exact.grid_bounds import grid_bounds, instant_bound
-from solvers.exact.initial_plans import starting_plans
-from solvers.exact.leaf_model import Answer, Contradiction, Model
+from solvers.exact.grid_proofs import GridProofs
+from solvers.exact.initial_plans import initial_plans
+from solvers.exact.leaf_model import Answer, InconsistentProofError, Model
 from solvers.exact.subproblem import Subproblem
 from solvers.exact.whole import WholeGrids
 
 
 class LateModel:
-    """A model that is made, and its library loaded, when the first subproblem is left to it."""
+    """A model that is made, and its library loaded, when it gets its first subproblem."""
 
     def __init__(self, make: Callable[[], Model]) -> None:
         self._make = make
         self._made: Model | None = None
 
     def solve(self, subproblem: Subproblem, target: float, seconds: float | None) -> Answer:
-        """As the model does."""
+        """As `Model.solve`."""
         if self._made is None:
             self._made = self._make()
         return self._made.solve(subproblem, target, seconds)
 
 
 def warm_up_exact(start: str) -> None:
-    """Compile what bounds the subproblems, and the solver to start from, or load what was compiled."""
+    """Compile the bounds and the solver to start from, or load the compiled code."""
     from solvers.exact.relaxation import warm_up
 
     warm_up()
@@ -49,7 +50,7 @@ def solve_exactly(
     start: str,
     whole: bool,
 ) -> Outcome:
-    """Prove the optimum, or the best bound that the budget allows. The outcome is never worse than the start.
+    """Prove the optimum, or the best bound that the budget allows. The outcome is never worse than the initial plans.
 
     `make` gives the model for subproblems, `packages` are the libraries behind it. `whole` solves the plain model
     of every grid instead of searching.
@@ -57,20 +58,20 @@ def solve_exactly(
     deadline = Deadline.of(budget)
     instant = None if whole else instant_bound(problem.tables, problem.goal)
     if instant is not None:
-        monitor.on_bound(instant, {})  # something proven outlives even a limit that ends before the bounds of the grids
+        monitor.on_bound(instant, {})  # so that even a run cut off before the grids' bounds has one
     versions = {"solver_versions": {package: version(package) for package in packages}}
     monitor.on_details(versions)
     model = LateModel(make)
-    run: Search | WholeGrids = (
+    run: GridProofs = (
         WholeGrids(problem, model, deadline, monitor)
         if whole
-        else Search(problem, grid_bounds(problem.tables, problem.goal), model, deadline, monitor)
+        else BranchAndBound(problem, grid_bounds(problem.tables, problem.goal), model, deadline, monitor)
     )
-    for plan in starting_plans(problem, start, budget, deadline):
+    for plan in initial_plans(problem, start, budget, deadline):
         run.incumbent.offer(plan)
     run.report()
     try:
         outcome = run.run()
-    except Contradiction as contradiction:
-        outcome = run.distrusting(str(contradiction))
+    except InconsistentProofError as contradiction:
+        outcome = run.withdrawn(str(contradiction))
     return replace(outcome, details={**outcome.details, **versions})

@@ -1,4 +1,4 @@
-"""Bounds a node by shortest paths with Lagrangian multipliers and rules out what no plan below the target can use."""
+"""Bounds a node by shortest paths with Lagrangian multipliers, and excludes choices that no better plan has."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from solvers.exact.propagation import limit_steps, limit_sync, share_layers
 class PathCosts(NamedTuple):
     """One relaxation: pipelines first..beyond-1, each a path, whose total cost must stay below the limit.
 
-    The seconds of the pipelines count by their average, or by any weights that add up to 1: `timed` and
-    `timed_hop` are a pipeline's, `steady` is [r] what it takes besides. The rest counts for every pipeline.
+    The seconds of the pipelines enter as a weighted mean: `timed` and `timed_hop` are a pipeline's choices, `steady`
+    its fixed seconds. The other costs enter in full for every pipeline.
     """
 
     name: str
@@ -33,17 +33,17 @@ class PathCosts(NamedTuple):
     rest_hop: Floats  # [k, j]
     constant: float
     limit: float
-    exchange: float = 0.0  # what a unit of the exchange's energy counts as
+    exchange: float = 0.0  # weight of the exchange's energy
 
 
 def tighten_node(node: Node, target: float, steps: int, offer: Callable[[Plan], object]) -> bool:
     """Raise the bounds of a node and shrink its choices; False if no plan in it can be below the target.
 
-    Feasible paths met on the way are offered as plans. The node's bounds hold for every plan in it that is
-    below the target.
+    Feasible paths found on the way are offered as plans. The node's bounds hold for every plan in it below the
+    target.
     """
     goal = node.costs.goal
-    # Two rounds: what one relaxation rules out sharpens the next, and the least time sharpens the energy.
+    # Two rounds: exclusions by one relaxation strengthen the next, and the bound on time that on energy.
     for _ in range(2):
         if not (limit_steps(node) and limit_sync(node, target) and share_layers(node)):
             return False
@@ -71,7 +71,7 @@ def tighten_node(node: Node, target: float, steps: int, offer: Callable[[Plan], 
 
 
 def _bound_paths(node: Node, paths: PathCosts, steps: int, offer: Callable[[Plan], object]) -> tuple[float, int]:
-    """Bound the node by one relaxation; the bound and how many choices went."""
+    """Bound the node by one relaxation; the bound, and how many choices were excluded."""
     from solvers.exact.lagrangian import Multipliers, Relaxation, forbid, tighten  # numba loads late
 
     costs, tables = node.costs, node.costs.tables
@@ -103,8 +103,8 @@ def _bound_paths(node: Node, paths: PathCosts, steps: int, offer: Callable[[Plan
     bound, rounding, least, cost, groups, layers = tighten(relaxation, multipliers, steps)
     dropped = 0
     if bound <= paths.limit < np.inf:
-        # A block may cost as much as is left while the others cost their least. The room is widened by what the
-        # paths of a block may be rounded up by: the bound's rounding, and a share of the room itself.
+        # A block may cost what is left of the limit when all others cost their least. That is widened by what the
+        # paths of a block may be rounded up by: the rounding of the bound, and a share of the limit itself.
         blocks = [(b, (paths.limit - bound + cost) * (1 + SAFETY) + 2 * rounding) for b, cost in enumerate(least)]
         reverse = relaxation.reversed()
         dropped = sum(forbid(relaxation, reverse, multipliers, b, limit) for b, limit in blocks)
@@ -119,7 +119,7 @@ def _time_paths(node: Node, target: float) -> list[PathCosts]:
     compute, hop, replicas = costs.forward + costs.backward, costs.hop, costs.replicas
     steady = costs.repeats * node.low.sum(axis=1)
     none, no_hop = np.zeros_like(compute), np.zeros_like(hop)
-    # Pipelines with equal choices have equal bounds, but each must lose its own choices.
+    # Pipelines with equal choices have equal bounds, but the choices of each must be excluded.
     found = [
         PathCosts(f"time {r}", r, r + 1, compute, hop, steady[r : r + 1], none, no_hop, sync, limit)
         for r in range(replicas)

@@ -1,4 +1,4 @@
-"""A subproblem: the plans of a grid whose slowest steps lie in ranges, and what their stages may still choose."""
+"""A subproblem: the plans of a grid with slowest steps in given ranges and restricted choices in each stage."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Subproblem:
     can_flow
         [r, s, k, j]: pipeline r may go from group k in stage s to group j in stage s + 1.
     forbidden
-        Plans that were found here already: the model must find another or prove that there is none.
+        Plans already found here: the model must find another or prove that there is none.
     value
-        A lower bound on the objective of the plans left; infinitely low while there is none.
+        A lower bound on the objective of the remaining plans; -inf while there is none.
     """
 
     costs: GridCosts
@@ -46,7 +46,7 @@ class Subproblem:
 
     @classmethod
     def plain(cls, costs: GridCosts) -> Self:
-        """All plans of a grid, with ranges that say nothing."""
+        """All plans of a grid, with unrestricted ranges."""
         can_serve, can_flow = (np.repeat(flags[None], costs.replicas, axis=0) for flags in costs.allowed())
         steps = np.zeros((costs.replicas, 2))
         most_sync = np.inf if costs.replicas > 1 else 0.0
@@ -54,11 +54,11 @@ class Subproblem:
 
     @property
     def alive(self) -> bool:
-        """Whether each stage and each hop still has a choice."""
+        """Whether every stage and hop still has a choice."""
         return bool(self.can_serve.any(axis=(2, 3)).all() and self.can_flow.any(axis=(2, 3)).all())
 
     def alike(self, r: int, q: int) -> bool:
-        """Whether two pipelines may choose the same: then they are interchangeable."""
+        """Whether two pipelines have the same choices and so are interchangeable."""
         return bool(
             np.array_equal(self.low[r], self.low[q])
             and np.array_equal(self.high[r], self.high[q])
@@ -84,7 +84,7 @@ class Subproblem:
                 hops = [float(send[k, j]) for k, j in pairwise(row)]
                 steps[r, direction] = max(compute + hops)
         fits = (self.low <= steps[:, None]).all(axis=2) & (steps[:, None] <= self.high).all(axis=2)
-        # Every pipeline of the plan takes the ranges of one of the subproblem's, each of another.
+        # Every pipeline of the plan is matched to a different pipeline of the subproblem.
         return bool((maximum_bipartite_matching(csr_array(fits), perm_type="column") >= 0).all())
 
 

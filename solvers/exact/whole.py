@@ -1,7 +1,7 @@
-"""The plain model of a whole grid, grid after grid, as anybody would write it first: the generic exact method.
+"""The generic exact method: the straightforward model of a whole grid, grid after grid.
 
-It knows the instance's tables and nothing else: no bounds, relaxations or branching of our own. The best value
-known is the cutoff of the next model. It shares the models of costs with the search, but none of its reasoning.
+It uses the instance's tables only: no bounds, relaxations or branching of ours. The best known value is the cutoff
+of the next model. It shares the leaf models with the search, but no bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from solvers.exact.subproblem import Subproblem
 
 
 class WholeGrids(GridProofs):
-    """One run over all legal grids. Offer its `incumbent` plans to start from, then `run` it."""
+    """One run over all legal grids."""
 
     def __init__(self, problem: Problem, model: Model, deadline: Deadline, monitor: Monitor) -> None:
         records = [GridRecord(grid, None, whole=True, open_parts=1, parts=1) for grid in problem.tables.grids()]
@@ -33,7 +33,7 @@ class WholeGrids(GridProofs):
                 del self._open[record.grid]
 
     def run(self) -> Outcome:
-        """Go on until every grid is solved or the budget ends: rounds in which each grid has an equal share."""
+        """Go on until every grid is solved or the budget ends, in rounds that share the time left equally."""
         while self._open and not self._late:
             waiting = list(self._open.items())
             for i, (grid, subproblem) in enumerate(waiting):
@@ -43,11 +43,11 @@ class WholeGrids(GridProofs):
                 seconds = math.inf if left is None else left / (len(waiting) - i)
                 self._solve_grid(subproblem, self._records[grid], seconds)
             if self._deadline.left is None:
-                break  # what is open now is open because its model failed, not for lack of time
+                break  # the rest is open because a model failed, not for lack of time
         return self._outcome(done=not self._open)
 
     def _solve_grid(self, subproblem: Subproblem, record: GridRecord, seconds: float) -> None:
-        """One model after the other, each with the cutoff of the plan before, until there is no better plan."""
+        """One model after another, each with the previous plan as cutoff, until there is no better plan."""
         before, claim = self._deadline.seconds, Claim.BEST
         record.started = True
         if subproblem.value >= self.incumbent.target:
@@ -62,7 +62,7 @@ class WholeGrids(GridProofs):
         self.report()
 
     def _global_bound(self) -> float | None:
-        """Least over all grids and the incumbent; None if a grid has none."""
+        """Least bound of all grids and the incumbent; None if a grid has none."""
         if any(record.open_parts and record.bound is None for record in self._records.values()):
             return None
         bounds = [record.bound for record in self._records.values() if record.bound is not None]

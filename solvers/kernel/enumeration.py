@@ -6,10 +6,10 @@ from solvers.core.compiled import compiled
 from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, measure, violation
 
 
-# One loop that stops and resumes anywhere: in parts, it would hand its whole state from one to the next.
+# One loop that stops and resumes anywhere: split up, it would pass its whole state from part to part.
 @compiled
 def enumerate_chunk(p, r_index, b, layers, groups, used, state, limit, kept, plans, best, front):  # type: ignore[no-untyped-def]  # noqa: C901
-    """Go on with the enumeration of one grid and layer split until `limit` plans were costed.
+    """Continue the enumeration of one grid and layer split until `limit` plans were evaluated.
 
     Parameters
     ----------
@@ -22,17 +22,17 @@ def enumerate_chunk(p, r_index, b, layers, groups, used, state, limit, kept, pla
     groups
         R*S, the current placement, slot (r, s) at r * S + s; all -1 at the start. Resumed in place.
     used
-        GPUs that it uses of each group; changed with it.
+        GPUs of each group that it uses; updated with it.
     state
-        [position of the slot to advance, plans costed in this call]; both changed in place.
+        [position of the slot to advance, plans evaluated in this call]; both changed in place.
     limit
-        Most plans to cost in this call.
+        Most plans to evaluate in this call.
     kept, plans
         Rows that receive (time, energy) and the R*S groups of kept plans.
     best
         [best value so far], changed in place unless `front`.
     front
-        Keep what no kept plan dominates, instead of the best.
+        Keep the plans that no kept one dominates, instead of the best.
 
     Returns
     -------

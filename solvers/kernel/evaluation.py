@@ -1,6 +1,6 @@
 """Full evaluation of a plan given as arrays: time, energy and violations from scratch.
 
-Agrees with the referee (`instances.referee.evaluate`) to 1e-9; published numbers still come from the referee.
+Agrees with the referee (`instances.referee.evaluate`) to 1e-9; published numbers come from the referee.
 A placement is a flat array of groups, slot (r, s) at r * stages + s. (o, q, f) are those of `packed`.
 """
 
@@ -17,7 +17,7 @@ u = np.uint64
 
 @inlined
 def kind_of(s, stages):  # type: ignore[no-untyped-def]
-    """2*first + last, the index of tables that treat the ends of a pipeline apart."""
+    """2*first + last, the index into tables that distinguish the ends of a pipeline."""
     return (2 if s == 0 else 0) + (1 if s == stages - 1 else 0)
 
 
@@ -32,7 +32,7 @@ def pipeline_cost(o, q, f, b, count, layers, first_layer, group, start, stages):
     message = o.message_bytes * q[o.sizes + b]
     speed = o.speed + 4 * o.groups * b
     k = group[u(start)]
-    c = q[u(o.place + k)]
+    c = q[u(o.endpoint + k)]
     i = u(speed + 4 * k)
     held = float(layers[u(first_layer)])
     x = held * f[i]
@@ -43,14 +43,14 @@ def pipeline_cost(o, q, f, b, count, layers, first_layer, group, start, stages):
     forward, backward = x, y
     for s in range(1, stages):
         k = group[u(start + s)]
-        d = q[u(o.place + k)]
-        i = u(o.link + 2 * (c * o.places + d))
-        j = u(o.link + 2 * (d * o.places + c))
+        d = q[u(o.endpoint + k)]
+        i = u(o.link + 2 * (c * o.endpoints + d))
+        j = u(o.link + 2 * (d * o.endpoints + c))
         there = message * f[i + u(1)]
         back = message * f[j + u(1)]
         latency += f[i] + f[j]
         if o.link_energy:
-            per_byte += f[u(o.joules + c * o.places + d)]
+            per_byte += f[u(o.joules + c * o.endpoints + d)]
         c = d
         i = u(speed + 4 * k)
         held = float(layers[u(first_layer + s)])
@@ -60,7 +60,7 @@ def pipeline_cost(o, q, f, b, count, layers, first_layer, group, start, stages):
         fill += x + y + there + back
         forward = max(forward, max(x, there))
         backward = max(backward, max(y, back))
-    # The head comes on top of the last stage, which is slower with it than without.
+    # The head adds to the last stage, which is slower with it than without.
     head_x, head_y = f[i + u(2)], f[i + u(3)]
     forward = max(forward, x + head_x)
     backward = max(backward, y + head_y)
@@ -77,23 +77,23 @@ def exchange_cost(o, q, f, share, group, s, replicas, stages):  # type: ignore[n
     for r in range(replicas):
         f[u(o.port_sums + 2 * r)] = 0.0
         f[u(o.port_sums + 2 * r + 1)] = 0.0
-        q[u(o.stage_places + r)] = q[u(o.place + group[u(r * stages + s)])]
+        q[u(o.stage_endpoints + r)] = q[u(o.endpoint + group[u(r * stages + s)])]
     # Each pair once: what leaves one port enters another.
     for r in range(replicas):
-        row = o.link + 2 * o.places * q[u(o.stage_places + r)]
+        row = o.link + 2 * o.endpoints * q[u(o.stage_endpoints + r)]
         out = f[u(o.port_sums + 2 * r)]
         into = f[u(o.port_sums + 2 * r + 1)]
         if o.symmetric:
             for z in range(r + 1, replicas):
-                i = u(row + 2 * q[u(o.stage_places + z)])
+                i = u(row + 2 * q[u(o.stage_endpoints + z)])
                 seconds = f[i] + share * f[i + u(1)]
                 out += seconds
                 f[u(o.port_sums + 2 * z)] += seconds
         else:
             for z in range(r + 1, replicas):
-                d = q[u(o.stage_places + z)]
+                d = q[u(o.stage_endpoints + z)]
                 i = u(row + 2 * d)
-                j = u(o.link + 2 * (d * o.places + q[u(o.stage_places + r)]))
+                j = u(o.link + 2 * (d * o.endpoints + q[u(o.stage_endpoints + r)]))
                 there = f[i] + share * f[i + u(1)]
                 back = f[j] + share * f[j + u(1)]
                 out += there
@@ -103,15 +103,15 @@ def exchange_cost(o, q, f, share, group, s, replicas, stages):  # type: ignore[n
         worst = max(worst, max(out, into))
     if o.link_energy:
         for r in range(replicas):
-            row = o.joules + o.places * q[u(o.stage_places + r)]
+            row = o.joules + o.endpoints * q[u(o.stage_endpoints + r)]
             for z in range(r + 1, replicas):
-                per_byte += f[u(row + q[u(o.stage_places + z)])]
+                per_byte += f[u(row + q[u(o.stage_endpoints + z)])]
     return 2 * worst, per_byte
 
 
 @inner
 def measure(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Time (s) and energy (figure) of a plan on a legal grid, feasible or not."""
+    """Time (s) and energy (in the objective's unit) of a plan on a legal grid, feasible or not."""
     replicas = q[o.replicas + r_index]
     count = o.batch // (replicas * q[o.sizes + b])
     first = np.int64(0)  # numba would compile `pipeline_cost` again for a literal

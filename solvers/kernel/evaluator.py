@@ -9,8 +9,8 @@ from instances.plan import Plan
 from instances.tables import Tables
 
 
-class Pricer:
-    """Values of plans by one goal; agrees with the referee to 1e-9. Loads numba, so make it while solving only."""
+class Evaluator:
+    """Values of plans by one goal; agrees with the referee to 1e-9. Loads numba, so make it only while solving."""
 
     def __init__(self, tables: Tables, goal: Goal) -> None:
         from solvers.kernel.packed import pack

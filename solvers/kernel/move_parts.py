@@ -1,4 +1,4 @@
-"""What both elementary moves ask of the current plan."""
+"""Parts of the current plan that swaps and shifts both need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solvers.kernel.packed import (
 
 @inlined
 def largest_but(q, f, table, start, a, b):  # type: ignore[no-untyped-def]
-    """Largest first entry of f[table:], rows of three, apart from rows a and b, by the ranks in q[start:start + 3]."""
+    """Largest first entry of f[table:], rows of three, excluding rows a and b, by the ranks in q[start:start + 3]."""
     for i in range(start, start + 3):
         row = q[i]
         if row != a and row != b:

@@ -1,8 +1,8 @@
 """The problem and the plan under search in two flat blocks of memory, one of whole numbers, one of floats.
 
 Compiled code that takes dozens of arrays spends its time on passing and counting references to them, so
-inner loops get just (o, q, f): offsets, whole numbers, floats. Everything else reads the same memory
-through named views. Groups whose links are all alike share a *place*, so the link table of a regional
+inner loops take only (o, q, f): offsets, whole numbers, floats. Everything else reads the same memory
+through named views. Groups whose links are all alike share a network *endpoint*, so the link table of a regional
 cluster with a thousand GPUs fits a processor's first cache.
 """
 
@@ -16,24 +16,24 @@ from instances.objective import CAP_SLACK, Goal
 from instances.tables import Floats, Ints, Tables
 
 REPLICAS, STAGES, R_INDEX, B_INDEX, COUNT, SLOTS, FITS = range(7)
-"""Entries of q for the current plan: R, S, positions of R and mb in the tables, micro-batches M, R*S, where
-its rows of `fits` begin."""
+"""Entries of q for the current plan: R, S, positions of R and mb in the tables, micro-batches M, R*S, offset of
+its rows of `fits`."""
 TOP = 8
 """Where in q the three slowest pipelines are listed, then the three slowest exchanges; -1 where there are fewer."""
 TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
-"""Entries of f and of every result: T, E, violation, the goal's value, the value that the search compares."""
+"""Entries of f and of every result: T, E, violation, objective value, score that the search compares."""
 IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
 """Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
 sums of the fourth powers of T_r and of D_s, layers that do not fit, relative excess of the power caps."""
 GOAL = 16
-TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, GUIDE = range(6)
+TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, SURROGATE = range(6)
 """Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to move along a front."""
 Q_HEAD, F_HEAD = 16, 24
 LEFT, ORDER, SOURCE, QUEUE, CHOSEN, LIMITS, MOST, TRIAL, ZEROS, GRID = range(10)
 """Rows of `Packed.whole`: GPUs left of each group; an order of slots, rows or groups; parent's column of each stage;
-GPUs in a queue; groups chosen; layer limits of stages, the memory's limits, a split on trial; zeros; a grid."""
+GPUs in a queue; groups chosen; layer limits of stages, memory limits, a trial split; zeros; a grid."""
 KEY, SLOPE, OFFSET, COST, NEIGHBOUR = range(5)
-"""Rows of `Packed.real`: keys of groups; seconds per layer and besides of each stage, cost per layer; a result."""
+"""Rows of `Packed.real`: keys of groups; seconds per layer, fixed seconds and cost per layer of stages; a result."""
 
 
 class Offsets(NamedTuple):
@@ -44,7 +44,7 @@ class Offsets(NamedTuple):
     symmetric: bool  # every link is like its reverse
     link_energy: bool  # some link takes energy
     groups: int  # K
-    places: int
+    endpoints: int
     sites: int  # with a power cap
     choices: int  # of micro-batch sizes
     total: int  # L
@@ -52,13 +52,13 @@ class Offsets(NamedTuple):
     # in q
     replicas: int
     sizes: int
-    place: int
+    endpoint: int
     site: int
     fits: int
     layers: int  # [L] split of the current plan
     group: int  # [n] group of each of its slots r * S + s, then of each unused GPU
-    slot_place: int  # [n] place of each of its slots
-    stage_places: int  # [n] scratch
+    slot_endpoint: int  # [n] endpoint of each of its slots
+    stage_endpoints: int  # [n] scratch
     # in f
     caps: int
     rates: int
@@ -75,7 +75,7 @@ class Offsets(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Indices: r usable replica counts, b usable micro-batches, k groups, c places, `kind` = 2*first + last."""
+    """Indices: r usable replica counts, b usable micro-batches, k groups, c endpoints, `kind` = 2*first + last."""
 
     o: Offsets
     q: Ints
@@ -83,11 +83,11 @@ class Packed(NamedTuple):
     counts: Ints  # [k] GPUs
     replicas: Ints  # [r]
     sizes: Ints  # [b] micro-batch sizes
-    place: Ints  # [k]
+    endpoint: Ints  # [k]
     fits: Ints  # [r, b, k, kind] most layers
     layers: Ints  # [L] of the current plan
     group: Ints  # [n] of the current plan
-    rates: Floats  # [k, 3] figure per busy second above idle, per idle second; W for the caps
+    rates: Floats  # [k, 3] energy per busy second above idle, per idle second; W for the caps
     speed: Floats  # [b, k, 4] s per block forward and backward; s of the head forward and backward
     gradient: Floats  # [kind, layers] bytes
     link: Floats  # [c, c, 2] latency; s per byte
@@ -97,14 +97,14 @@ class Packed(NamedTuple):
     real: Floats  # [5, m] scratch
 
 
-# A list of tables.
+# Long only for its list of tables.
 def pack(tables: Tables, goal: Goal) -> Packed:
     """The memory of one problem. Seconds must be linear in the layers, as docs/model.md has them (Iteration time)."""
     blocks = tables.layers
     per_block = np.stack([tables.forward[:, :, 0, 1], tables.backward[:, :, 0, 1]], axis=-1)
     whole = np.stack([tables.forward[:, :, 1, blocks], tables.backward[:, :, 1, blocks]], axis=-1)
     head = np.maximum(whole - blocks * per_block, 0.0)
-    place, members = find_places(tables)
+    endpoint, members = find_endpoints(tables)
     latency, inverse, energy = (
         matrix[np.ix_(members, members)] for matrix in (tables.latency, 1.0 / tables.bandwidth, tables.per_byte)
     )
@@ -112,13 +112,13 @@ def pack(tables: Tables, goal: Goal) -> Packed:
     whole_numbers = {
         "replicas": np.array(tables.replicas),
         "sizes": np.array(tables.micro_batches),
-        "place": place,
+        "endpoint": endpoint,
         "site": tables.site,
         "fits": tables.fits.reshape(*tables.fits.shape[:3], 4),
         "layers": np.zeros(blocks),
         "group": np.repeat(np.arange(len(tables.counts)), tables.counts),
-        "slot_place": np.zeros(gpus),
-        "stage_places": np.zeros(gpus),
+        "slot_endpoint": np.zeros(gpus),
+        "stage_endpoints": np.zeros(gpus),
     }
     floats = {
         "caps": tables.power_caps,
@@ -143,7 +143,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         symmetric=bool((latency == latency.T).all() and (inverse == inverse.T).all()),
         link_energy=bool(energy.any()),
         groups=len(tables.counts),
-        places=len(members),
+        endpoints=len(members),
         sites=len(tables.power_caps),
         choices=len(tables.micro_batches),
         total=blocks,
@@ -162,7 +162,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         counts=tables.counts,
         **{
             name: view(q, q_offsets[name], whole_numbers[name].shape)
-            for name in ("replicas", "sizes", "place", "fits", "layers", "group")
+            for name in ("replicas", "sizes", "endpoint", "fits", "layers", "group")
         },
         **{name: view(f, f_offsets[name], floats[name].shape) for name in ("rates", "speed", "gradient", "link")},
         goal=f[GOAL : GOAL + 6],
@@ -201,13 +201,13 @@ def lay_out(tables: dict[str, Any], head: int, kind: type) -> tuple[Any, dict[st
     return block, offsets
 
 
-def find_places(tables: Tables) -> tuple[Ints, Ints]:
-    """Place of each group, and one group of each place; groups of a place have equal rows and columns."""
+def find_endpoints(tables: Tables) -> tuple[Ints, Ints]:
+    """Endpoint of each group, and one group of each endpoint; groups of one endpoint have equal rows and columns."""
     known: dict[bytes, int] = {}
     matrices = [
         np.concatenate([matrix, matrix.T], axis=1) for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
     ]
     rows = np.ascontiguousarray(np.concatenate(matrices, axis=1))
-    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
-    members = np.array([int(np.argmax(place == number)) for number in range(len(known))], dtype=np.int64)
-    return place, members
+    endpoint = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
+    members = np.array([int(np.argmax(endpoint == number)) for number in range(len(known))], dtype=np.int64)
+    return endpoint, members

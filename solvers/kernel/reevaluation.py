@@ -1,4 +1,4 @@
-"""Evaluation of a plan that differs a lot from the current one, on the same grid; parts alike are not costed again."""
+"""Evaluates a plan on the same grid that differs a lot from the current one; stages that are alike are not redone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solvers.kernel.surrogate import fourth_power
 
 @inner
 def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
-    """Fill `result` for the split and placement that now lie in q, where all else is still about the plan before."""
+    """Fill `result` for the split and placement now in q, while everything else still describes the previous plan."""
     replicas, stages = q[REPLICAS], q[STAGES]
     slowest = pipelines = above = neighbours = 0.0
     for r in range(replicas):
@@ -29,7 +29,7 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         for r in range(replicas):
             slot = r * stages + s
             k = q[u(o.group + slot)]
-            moved = moved or q[u(o.place + k)] != q[u(o.slot_place + slot)]
+            moved = moved or q[u(o.endpoint + k)] != q[u(o.slot_endpoint + slot)]
             idle += f[u(o.rates + 3 * k + 1)]
             over += max(0, held - q[u(q[FITS] + 4 * k + kind_of(s, stages))])
         share = f[u(o.gradient + kind_of(s, stages) * (o.total + 1) + held)] / replicas

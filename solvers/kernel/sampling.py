@@ -11,7 +11,7 @@ from solvers.kernel.value import plan_value
 
 @inner
 def draw_groups(rng, gpus, slots):  # type: ignore[no-untyped-def]
-    """Shuffle `gpus` so that its first `slots` are any different GPUs, each selection and order equally likely."""
+    """Shuffle `gpus` so that its first `slots` are a uniform random selection in random order."""
     for slot in range(slots):
         other = slot + int(rng.random() * (len(gpus) - slot))
         gpus[slot], gpus[other] = gpus[other], gpus[slot]
@@ -32,7 +32,7 @@ def draw_split(rng, total, stages, layers):  # type: ignore[no-untyped-def]
 
 @inner
 def place_layer(rng, stages, layers, spare):  # type: ignore[no-untyped-def]
-    """Give one layer more to a stage with spare memory, each as likely as any."""
+    """Give one more layer to a random stage with spare memory, uniformly."""
     able = 0
     for s in range(stages):
         able += spare[s] > 0
@@ -48,7 +48,7 @@ def place_layer(rng, stages, layers, spare):  # type: ignore[no-untyped-def]
 
 @inner
 def repair_split(rng, p, r_index, b, stages, groups, layers, spare):  # type: ignore[no-untyped-def]
-    """Move layers that do not fit, one by one, to stages with spare memory, each as likely as any; whether all fit.
+    """Move layers that do not fit, one by one, to random stages with spare memory; whether all fit.
 
     `spare` is scratch, length L.
     """
@@ -78,7 +78,7 @@ def draw_plans(rng, p, grids, gpus, draws, best, kept_groups, kept_layers):  # t
     Parameters
     ----------
     p
-        `Packed`; the splits drawn are written over that of its current plan.
+        `Packed`; drawn splits overwrite that of its current plan.
     grids
         (G, 4): R, S, positions of R and of the micro-batch size in the tables; each equally likely.
     gpus
@@ -90,7 +90,7 @@ def draw_plans(rng, p, grids, gpus, draws, best, kept_groups, kept_layers):  # t
 
     Returns
     -------
-    Row of `grids` that the kept plan has, -1 if none was kept; number of feasible plans.
+    Row of `grids` of the kept plan, -1 if none was kept; number of feasible plans.
     """
     kept = -1
     feasible = 0

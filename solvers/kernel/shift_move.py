@@ -23,14 +23,14 @@ from solvers.kernel.packed import (
     SUM_EXCHANGES,
     TOP,
 )
-from solvers.kernel.state import conclude, exchange_from_ports, score_plan
+from solvers.kernel.state import exchange_from_ports, score_plan, update_totals
 from solvers.kernel.steps import largest_step_but, rank_steps, stage_seconds
 from solvers.kernel.surrogate import fourth_power
 
 
 @inlined
 def over_change(o, q, s, before, after):  # type: ignore[no-untyped-def]
-    """Change of the layers that do not fit, over the holders of stage s, if it held `after` and not `before`."""
+    """Change of the layers that do not fit, summed over the holders of stage s, from `before` to `after` layers."""
     change = 0
     stages = q[STAGES]
     fits = q[FITS] + kind_of(s, stages)
@@ -107,4 +107,4 @@ def do_shift(o, q, f, a, z, size):  # type: ignore[no-untyped-def]
         f[stage] = exchange_from_ports(o, q, f, s, share)
     for r in range(replicas):
         renew_pipeline(o, q, f, r)
-    conclude(o, q, f)
+    update_totals(o, q, f)

@@ -1,7 +1,7 @@
-"""The current plan: everything that incremental evaluation needs, made from scratch and brought to totals.
+"""The current plan: everything that incremental evaluation needs, computed from scratch, and its totals.
 
-The GPUs that the plan leaves out follow the used slots in `group`: selecting, dropping and swapping
-GPUs are then all the exchange of two positions, and no GPU can be used twice.
+The GPUs that the plan leaves out follow the used slots in `group`: selecting, dropping and rearranging GPUs are then
+all swaps of two positions, and no GPU can be used twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from solvers.kernel.packed import (
     EXCESS,
     FITS,
     GOAL,
-    GUIDE,
     HOLDERS,
     IDLE,
     NEIGHBOURS,
@@ -31,6 +30,7 @@ from solvers.kernel.packed import (
     STAGES,
     SUM_EXCHANGES,
     SUM_PIPELINES,
+    SURROGATE,
     TIME,
     TIME_WEIGHT,
     TOP,
@@ -69,7 +69,7 @@ def score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, ne
     slowest, exchange
         max T_r and max D_s.
     pipelines, exchanges
-        Sums of the fourth powers of T_r and of D_s: the guide that tells plans of equal T apart.
+        Sums of the fourth powers of T_r and of D_s: the surrogate that distinguishes plans of equal T.
     idle, above, neighbours, holders
         As the entries of f.
     excess
@@ -86,13 +86,13 @@ def score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, ne
     result[ENERGY] = energy
     result[EXCESS] = excess
     result[VALUE] = value
-    guide = f[GOAL + GUIDE] * (power_mean(pipelines, replicas) + power_mean(exchanges, q[STAGES]))
-    guided = value + (f[GOAL + TIME_WEIGHT] + f[GOAL + ENERGY_WEIGHT] * idle) * guide
-    result[SCORE] = guided * (1.0 + f[GOAL + PENALTY] * excess)
+    surrogate = f[GOAL + SURROGATE] * (power_mean(pipelines, replicas) + power_mean(exchanges, q[STAGES]))
+    score = value + (f[GOAL + TIME_WEIGHT] + f[GOAL + ENERGY_WEIGHT] * idle) * surrogate
+    result[SCORE] = score * (1.0 + f[GOAL + PENALTY] * excess)
 
 
 @inner
-def conclude(o, q, f):  # type: ignore[no-untyped-def]
+def update_totals(o, q, f):  # type: ignore[no-untyped-def]
     """Totals, ranks and result from the per-pipeline and per-stage parts, which must be up to date."""
     replicas, stages = q[REPLICAS], q[STAGES]
     rank_top(q, f, o.pipeline, replicas, TOP)
@@ -121,7 +121,7 @@ def conclude(o, q, f):  # type: ignore[no-untyped-def]
 
 @inlined
 def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
-    """Sums over the other holders for each slot of stage s, and the J/byte of the stage."""
+    """Sums over the other holders, for each slot of stage s, and the J/byte of the stage."""
     replicas, stages = q[REPLICAS], q[STAGES]
     per_byte = 0.0
     first, step = o.port + 4 * s, 4 * stages
@@ -130,12 +130,12 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
             f[u(first + step * r + entry)] = 0.0
     # Each pair once: what leaves one port enters another.
     for r in range(replicas):
-        c = q[u(o.slot_place + r * stages + s)]
+        c = q[u(o.slot_endpoint + r * stages + s)]
         port = u(first + step * r)
         latency_out, inverse_out, latency_in, inverse_in = f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)]
         for z in range(r + 1, replicas):
-            d = q[u(o.slot_place + z * stages + s)]
-            i = u(o.link + 2 * (c * o.places + d))
+            d = q[u(o.slot_endpoint + z * stages + s)]
+            i = u(o.link + 2 * (c * o.endpoints + d))
             other = u(first + step * z)
             latency_out += f[i]
             inverse_out += f[i + u(1)]
@@ -143,7 +143,7 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
                 f[other] += f[i]
                 f[other + u(1)] += f[i + u(1)]
             else:
-                j = u(o.link + 2 * (d * o.places + c))
+                j = u(o.link + 2 * (d * o.endpoints + c))
                 latency_in += f[j]
                 inverse_in += f[j + u(1)]
                 f[other] += f[j]
@@ -151,7 +151,7 @@ def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
                 f[other + u(2)] += f[i]
                 f[other + u(3)] += f[i + u(1)]
             if o.link_energy:
-                per_byte += f[u(o.joules + c * o.places + d)]
+                per_byte += f[u(o.joules + c * o.endpoints + d)]
         if o.symmetric:
             latency_in, inverse_in = latency_out, inverse_out
         f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
@@ -173,7 +173,7 @@ def exchange_from_ports(o, q, f, s, share):  # type: ignore[no-untyped-def]
 
 @inner
 def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
-    """Make everything about the plan whose split and placement lie in q, on this grid, from scratch."""
+    """Compute from scratch everything about the plan whose split and placement lie in q, on this grid."""
     replicas = q[o.replicas + r_index]
     count = o.batch // (replicas * q[o.sizes + b])
     q[REPLICAS], q[STAGES], q[R_INDEX], q[B_INDEX] = replicas, stages, r_index, b
@@ -192,7 +192,7 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
         f[o.steps + 4 * r] = -1.0
         for s in range(stages):
             k = q[u(start + s)]
-            q[u(o.slot_place + r * stages + s)] = q[u(o.place + k)]
+            q[u(o.slot_endpoint + r * stages + s)] = q[u(o.endpoint + k)]
             idle += f[u(o.rates + 3 * k + 1)]
             over += max(0, q[u(o.layers + s)] - q[u(fits + 4 * k + kind_of(s, stages))])
             site = q[u(o.site + k)]
@@ -204,4 +204,4 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
         f[o.stage + 3 * s + 2] = share
         load_ports(o, q, f, s)
         f[o.stage + 3 * s] = exchange_from_ports(o, q, f, s, share)
-    conclude(o, q, f)
+    update_totals(o, q, f)

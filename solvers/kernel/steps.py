@@ -1,7 +1,7 @@
-"""The two largest steps of each pipeline, by which a shift knows the largest one apart from the stage that shrinks.
+"""The two largest steps of each pipeline: a shift needs the largest without the stage that loses layers.
 
-The stage that grows needs no such care: its step after the move is the larger one. The steps are ranked when
-a shift asks for them, since most moves are exchanges, which cost their pipelines anew anyway.
+The stage that gains layers only gets slower, so its old step can stay in. Steps are ranked when a shift asks for
+them, since most moves are swaps, which evaluate their pipelines from scratch anyway.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ def rank_steps(o, q, f, r):  # type: ignore[no-untyped-def]
         x, y = stage_seconds(f, speed + 4 * k, float(q[u(o.layers + s)]), 1.0 if s == stages - 1 else 0.0)
         insert_step(f, row, x)
         insert_step(f, row + 2, y)
-        d = q[u(o.place + k)]
+        d = q[u(o.endpoint + k)]
         if s > 0:
-            insert_step(f, row, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
-            insert_step(f, row + 2, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+            insert_step(f, row, message * f[u(o.link + 2 * (c * o.endpoints + d) + 1)])
+            insert_step(f, row + 2, message * f[u(o.link + 2 * (d * o.endpoints + c) + 1)])
         c = d
 
 
 @inlined
 def largest_step_but(f, row, seconds):  # type: ignore[no-untyped-def]
-    """Largest of the steps ranked in f[row:row + 2] without one of them, known by its seconds; 0 if there is none.
+    """Largest of the steps ranked in f[row:row + 2] without one that takes `seconds`; 0 if there is none.
 
-    Steps of equal seconds can stand in for each other, so there is no need to know whose they are.
+    Steps of equal seconds are interchangeable, so it does not matter whose they are.
     """
     first = f[u(row)]
     return f[u(row + 1)] if first == seconds else first

@@ -1,4 +1,4 @@
-"""Swap of two GPUs, evaluated incrementally: selection, placement and swaps are all this move.
+"""Swap of two GPUs, evaluated incrementally: it selects, drops and rearranges GPUs alike.
 
 `try_swap` fills `result` and leaves the current plan as it was; `do_swap` makes the move.
 """
@@ -26,7 +26,7 @@ from solvers.kernel.packed import (
     TIME_WEIGHT,
     TOP,
 )
-from solvers.kernel.state import conclude, exchange_from_ports, score_plan
+from solvers.kernel.state import exchange_from_ports, score_plan, update_totals
 from solvers.kernel.surrogate import fourth_power
 
 
@@ -34,8 +34,8 @@ from solvers.kernel.surrogate import fourth_power
 def changed_exchange(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     """D_s and J/byte of stage s if its holder in pipeline r were of group k."""
     replicas, stages = q[REPLICAS], q[STAGES]
-    old = q[o.slot_place + r * stages + s]
-    new = q[u(o.place + k)]
+    old = q[o.slot_endpoint + r * stages + s]
+    new = q[u(o.endpoint + k)]
     stage = o.stage + 3 * s
     if old == new:
         return f[stage], f[stage + 1]
@@ -43,12 +43,12 @@ def changed_exchange(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     worst = 0.0
     per_byte = f[stage + 1]
     latency = inverse = latency_in = inverse_in = 0.0
-    before, after = o.link + 2 * old * o.places, o.link + 2 * new * o.places
+    before, after = o.link + 2 * old * o.endpoints, o.link + 2 * new * o.endpoints
     for z in range(replicas):
         if z == r:
             continue
         slot = z * stages + s
-        c = q[u(o.slot_place + slot)]
+        c = q[u(o.slot_endpoint + slot)]
         i, j, port = u(before + 2 * c), u(after + 2 * c), u(o.port + 4 * slot)
         latency += f[j]
         inverse += f[j + u(1)]
@@ -56,13 +56,13 @@ def changed_exchange(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
         into = f[port + u(2)] + f[j] - f[i] + share * (f[port + u(3)] + f[j + u(1)] - f[i + u(1)])
         worst = max(worst, into)
         if not o.symmetric:
-            i, j = u(o.link + 2 * (c * o.places + old)), u(o.link + 2 * (c * o.places + new))
+            i, j = u(o.link + 2 * (c * o.endpoints + old)), u(o.link + 2 * (c * o.endpoints + new))
             latency_in += f[j]
             inverse_in += f[j + u(1)]
             out = f[port] + f[j] - f[i] + share * (f[port + u(1)] + f[j + u(1)] - f[i + u(1)])
             worst = max(worst, out)
         if o.link_energy:
-            per_byte += f[u(o.joules + new * o.places + c)] - f[u(o.joules + old * o.places + c)]
+            per_byte += f[u(o.joules + new * o.endpoints + c)] - f[u(o.joules + old * o.endpoints + c)]
     worst = max(worst, max(latency + share * inverse, latency_in + share * inverse_in))
     return 2 * worst, per_byte
 
@@ -83,9 +83,9 @@ def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-d
 
 @inlined
 def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
-    """What T_r cannot be below with group k in a used slot: all micro-batches but one pass its own slowest steps.
+    """Lower bound on T_r with group k in a used slot: all micro-batches but one pass its own slowest steps.
 
-    The holder of slot `other` is taken to change as well, so a link to it counts for nothing.
+    The GPU in slot `other` changes as well, so a link to it is not counted.
     """
     stages, b = q[STAGES], q[B_INDEX]
     s = slot % stages
@@ -96,21 +96,21 @@ def least_time(o, q, f, slot, k, other):  # type: ignore[no-untyped-def]
         forward += f[i + u(2)]
         backward += f[i + u(3)]
     message = o.message_bytes * q[o.sizes + b]
-    c = q[u(o.place + k)]
+    c = q[u(o.endpoint + k)]
     if s > 0 and slot - 1 != other:
-        d = q[u(o.slot_place + slot - 1)]
-        forward = max(forward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
-        backward = max(backward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
+        d = q[u(o.slot_endpoint + slot - 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (d * o.endpoints + c) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (c * o.endpoints + d) + 1)])
     if s < stages - 1 and slot + 1 != other:
-        d = q[u(o.slot_place + slot + 1)]
-        forward = max(forward, message * f[u(o.link + 2 * (c * o.places + d) + 1)])
-        backward = max(backward, message * f[u(o.link + 2 * (d * o.places + c) + 1)])
+        d = q[u(o.slot_endpoint + slot + 1)]
+        forward = max(forward, message * f[u(o.link + 2 * (c * o.endpoints + d) + 1)])
+        backward = max(backward, message * f[u(o.link + 2 * (d * o.endpoints + c) + 1)])
     return (q[COUNT] - 1) * (forward + backward)
 
 
 @inner
 def exceeds_limit(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
-    """Whether a swap has a score above `limit` for its slowest steps alone; quick, and does not see them all."""
+    """Whether the slowest steps alone put the score of a swap above `limit`: quick, with false negatives."""
     if f[GOAL + TIME_WEIGHT] == 0.0:
         return False
     slots, stages = q[SLOTS], q[STAGES]
@@ -121,7 +121,7 @@ def exceeds_limit(o, q, f, i, j, limit):  # type: ignore[no-untyped-def]
     return j < slots and least_time(o, q, f, j, q[o.group + i], i) > allowed
 
 
-# One pass over the parts that a swap changes; each needs those found before.
+# One pass over the parts that a swap changes; each needs the results of those before.
 @inner
 def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
     """Evaluate the swap of positions i and j of `group`; i is a used slot, j another one or an unused GPU."""
@@ -144,7 +144,7 @@ def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
             excess = power_excess_after(o, q, f, k, g)
 
     exchange, exchanges, holders = f[o.stage + 3 * q[TOP + 3]], f[SUM_EXCHANGES], f[HOLDERS]
-    if s != z and replicas > 1 and q[o.place + k] != q[o.place + g]:
+    if s != z and replicas > 1 and q[o.endpoint + k] != q[o.endpoint + g]:
         exchange = largest_but(q, f, o.stage, TOP + 3, s, z)
         seconds, per_byte = changed_exchange(o, q, f, s, r, g)
         exchange = max(exchange, seconds)
@@ -181,7 +181,7 @@ def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
 
 @inner
 def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
-    """Put group k into a used slot: everything but pipelines and totals."""
+    """Put group k into a used slot and update everything but pipelines and totals."""
     stages = q[STAGES]
     old = q[o.group + slot]
     s = slot % stages
@@ -193,29 +193,29 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
     if q[o.site + k] >= 0:
         f[o.draw + q[o.site + k]] += f[o.rates + 3 * k + 2]
     q[o.group + slot] = k
-    c, d = q[o.place + old], q[o.place + k]
+    c, d = q[o.endpoint + old], q[o.endpoint + k]
     if c == d:
         return
-    q[o.slot_place + slot] = d
+    q[o.slot_endpoint + slot] = d
     latency_out = inverse_out = latency_in = inverse_in = per_byte = 0.0
     for r in range(q[REPLICAS]):
         other = r * stages + s
         if other == slot:
             continue
-        e = q[u(o.slot_place + other)]
+        e = q[u(o.slot_endpoint + other)]
         port = u(o.port + 4 * other)
-        i, j = u(o.link + 2 * (e * o.places + d)), u(o.link + 2 * (e * o.places + c))
+        i, j = u(o.link + 2 * (e * o.endpoints + d)), u(o.link + 2 * (e * o.endpoints + c))
         f[port] += f[i] - f[j]
         f[port + u(1)] += f[i + u(1)] - f[j + u(1)]
         latency_in += f[i]
         inverse_in += f[i + u(1)]
-        i, j = u(o.link + 2 * (d * o.places + e)), u(o.link + 2 * (c * o.places + e))
+        i, j = u(o.link + 2 * (d * o.endpoints + e)), u(o.link + 2 * (c * o.endpoints + e))
         f[port + u(2)] += f[i] - f[j]
         f[port + u(3)] += f[i + u(1)] - f[j + u(1)]
         latency_out += f[i]
         inverse_out += f[i + u(1)]
         if o.link_energy:
-            per_byte += f[u(o.joules + d * o.places + e)] - f[u(o.joules + c * o.places + e)]
+            per_byte += f[u(o.joules + d * o.endpoints + e)] - f[u(o.joules + c * o.endpoints + e)]
     port = u(o.port + 4 * slot)
     f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
     stage = o.stage + 3 * s
@@ -236,4 +236,4 @@ def do_swap(o, q, f, i, j):  # type: ignore[no-untyped-def]
     else:
         q[o.group + j] = k
     renew_pipeline(o, q, f, i // stages)
-    conclude(o, q, f)
+    update_totals(o, q, f)

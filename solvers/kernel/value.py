@@ -1,4 +1,4 @@
-"""What a plan given as arrays is worth to the goal; infinite where memory, power or a cap forbids it."""
+"""The objective value of a plan given as arrays; infinite where memory, power or a cap forbids it."""
 
 from __future__ import annotations
 

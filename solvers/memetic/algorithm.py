@@ -1,6 +1,6 @@
 """GeoTrain's memetic algorithm: selection, grid, placement, layer split and micro-batch searched together.
 
-This module is the Python around the compiled search: it looks at the clock and collects improvements.
+This module is the Python around the compiled search: it watches the clock and collects improvements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver
 from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
-from solvers.memetic.grids import bounds_of, usable_grids
+from solvers.memetic.grids import bounds_of, grids_to_search
 from solvers.memetic.incumbent_log import IncumbentLog
 from solvers.memetic.parameters import Construction, Improvement, Reproduction, Settings, check_options
 from solvers.placements.best_plans import BestPlans
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from solvers.memetic.search import Search
 
 CHUNK, CHUNK_SECONDS = 5000, 0.02
-"""Plans costed between two looks at the clock; seconds aimed at where only the clock ends the run."""
+"""Plans evaluated between two looks at the clock; target seconds per chunk where only the clock ends the run."""
 ENDLESS = 1 << 60
 BOUND_AFTER, BOUND_GPUS = 1_000_000, 256
-"""Evaluations after which grids are bounded, and most GPUs: it takes a part of a second at 64, up to ten at 1,024."""
+"""Evaluations after which grids are bounded, and most GPUs: it takes a fraction of a second at 64, ten at 1,024."""
 BOUND_SECONDS = 0.015
-"""Seconds for each grid that must be left then: some ten times what the bounds take."""
+"""Seconds per grid that must then be left: some ten times what the bounds take."""
 
 
 @register
@@ -41,9 +41,9 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
     Attributes
     ----------
     default_evaluations
-        Plans costed where the budget has no limit: a few seconds.
+        Plans evaluated where the budget has no limit: a few seconds.
     front_capacity
-        Most plans of a front that are kept; a larger one is cut short.
+        Most plans of a front that are kept; a larger front is truncated.
     """
 
     name: ClassVar[str] = "memetic"
@@ -68,7 +68,7 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
         log = IncumbentLog(problem, deadline, monitor)
         if problem.start is not None:
             log.begin_with(problem.start)
-        grids = usable_grids(problem.tables)
+        grids = grids_to_search(problem.tables)
         if len(grids) and not deadline.passed:
             self._search(problem, budget, grids, log)
         return log.outcome()
@@ -76,7 +76,7 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
     def _search(self, problem: Problem, budget: Budget, grids: Ints, log: IncumbentLog) -> None:
         deadline = log.deadline
         from solvers.memetic.search import advance
-        from solvers.memetic.warm_starts import SLACK, placement_goals, price_placements, warm_starts
+        from solvers.memetic.warm_starts import SLACK, evaluate_placements, placement_goals, warm_starts
 
         site_by_site = [BestPlans(problem.tables, goal, SLACK) for goal in placement_goals(problem.goal)]
         search = make_search(self, problem, grids, budget.seed)
@@ -84,7 +84,7 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
         if most is None and budget.seconds is None:
             most = self.default_evaluations
         if self.site_by_site:
-            price_placements(problem, budget, most, log, site_by_site)
+            evaluate_placements(problem, budget, most, log, site_by_site)
         search = search._replace(starts=warm_starts(problem.tables, grids, log.start, site_by_site))
         chunk = CHUNK
         bounded = problem.goal.front or problem.tables.gpus > BOUND_GPUS
@@ -96,17 +96,17 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
             if not bounded and deadline.evaluations >= BOUND_AFTER:
                 bounded = True
                 if deadline.left is None or deadline.left > BOUND_SECONDS * len(grids):
-                    search.pool.bound[:] = bounds_of(problem, grids)
+                    search.population.bound[:] = bounds_of(problem, grids)
             if most is None:  # with a limit on evaluations, the trace must not depend on the clock
                 pace = CHUNK_SECONDS / max(deadline.seconds - before, 1e-6)
                 chunk = int(max(200, min(4 * chunk, chunk * pace)))
 
 
 def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> Search:
-    """The compiled search at its beginning."""
+    """The initial state of the compiled search."""
     from solvers.kernel.packed import pack
     from solvers.memetic.archive import new_archive
-    from solvers.memetic.population import new_pool
+    from solvers.memetic.population import new_population
     from solvers.memetic.randomness import new_stream
     from solvers.memetic.search import Search
     from solvers.memetic.warm_starts import warm_starts
@@ -116,7 +116,7 @@ def make_search(options: Memetic, problem: Problem, grids: Ints, seed: int) -> S
     return Search(
         p=packed,
         kept=np.zeros(tables.layers + tables.gpus, dtype=np.int64),
-        pool=new_pool(tables, grids, options.elites),
+        population=new_population(tables, grids, options.elites),
         starts=warm_starts(tables, grids, None, ()),
         archive=new_archive(tables, problem.goal.front, options.front_capacity),
         rng=new_stream(seed_for("memetic", seed)),

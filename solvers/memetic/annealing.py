@@ -1,4 +1,4 @@
-"""Simulated annealing by incremental moves: the mutation and first half of the local search."""
+"""Simulated annealing by incremental moves."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from solvers.memetic.randomness import below, uniform
 from solvers.memetic.structural_moves import reshape
 
 REFRESH = 4096
-"""Accepted moves until sums kept by differences are made anew."""
-NOTHING, COSTED, MOVED = range(3)
-"""What became of a proposal: it was none, it was costed and left, it was made."""
+"""Accepted moves after which sums that are updated by differences are recomputed."""
+INVALID, REJECTED, ACCEPTED = range(3)
+"""Outcomes of a proposal; an invalid one is not evaluated."""
 
 
 @inner
@@ -43,7 +43,7 @@ def pick_slot(o, q, f, rng, focus):  # type: ignore[no-untyped-def]
     draw = uniform(rng)
     if draw >= focus or replicas == 1:
         return below(rng, q[SLOTS])
-    # In proportion to their parts of T: what weighs more is worth more tries.
+    # In proportion to their parts of T: the larger part is worth more tries.
     pipeline, exchange = f[o.pipeline + 3 * q[TOP]], f[o.stage + 3 * q[TOP + 3]]
     if draw * (pipeline + exchange) < focus * pipeline:
         return q[TOP] * stages + below(rng, stages)
@@ -52,27 +52,27 @@ def pick_slot(o, q, f, rng, focus):  # type: ignore[no-untyped-def]
 
 @inner
 def keep(f, archive, result):  # type: ignore[no-untyped-def]
-    """Whether a neighbour with this result improves on the archive."""
+    """Whether a neighbour with this result would enter the archive."""
     return result[EXCESS] == 0.0 and wanted(f, archive, result[TIME], result[ENERGY])
 
 
 @inner
 def anneal(p, kept, at, rng, archive, schedule, steps, switches):  # type: ignore[no-untyped-def]
-    """Make up to `steps` proposals and cool down; returns the plans costed.
+    """Make up to `steps` proposals while cooling; returns the number of plans evaluated.
 
     Parameters
     ----------
     kept
         [L + n] scratch for the plan that a structural move starts from.
     at
-        [r, b, S] which grid it is, -1 for one that is not searched.
+        [r, b, S] index of the grid, -1 for one that is not searched.
     schedule
         [temperature, factor per proposal, moves made since the last refresh]; changed in place.
     switches
-        [share of exchanges that start at a bottleneck, share of structural moves, share of moves to other grids].
+        [share of swaps that start at a bottleneck, share of structural moves, share of moves to other grids].
     """
     result, grid = p.real[NEIGHBOUR], p.whole[GRID]
-    costed = 0
+    evaluated = 0
     o, q, f = p.o, p.q, p.f
     structural, shifts = shares(q, switches)
     for _ in range(steps):
@@ -89,17 +89,17 @@ def anneal(p, kept, at, rng, archive, schedule, steps, switches):  # type: ignor
             outcome = propose_shift(o, q, f, rng, archive, limit, result)
         else:
             outcome = propose_swap(o, q, f, rng, archive, limit, result, switches[0])
-        if outcome == NOTHING:
+        if outcome == INVALID:
             continue
-        costed += 1
-        if outcome == MOVED:
+        evaluated += 1
+        if outcome == ACCEPTED:
             schedule[2] += 1
             if keep(f, archive, f):
                 offer(p, archive, q[R_INDEX], q[B_INDEX], q[STAGES], p.layers, p.group)
             if schedule[2] >= REFRESH:
                 schedule[2] = 0
                 load(o, q, f, q[R_INDEX], q[B_INDEX], q[STAGES])
-    return costed
+    return evaluated
 
 
 @inlined
@@ -112,18 +112,18 @@ def shares(q, switches):  # type: ignore[no-untyped-def]
 
 @inlined
 def propose_swap(o, q, f, rng, archive, limit, result, focus):  # type: ignore[no-untyped-def]
-    """Exchange a used GPU with any other."""
+    """Swap a used GPU with any other."""
     i = pick_slot(o, q, f, rng, focus)
     j = below(rng, o.gpus)
     if q[u(o.group + i)] == q[u(o.group + j)]:
-        return NOTHING
+        return INVALID
     if exceeds_limit(o, q, f, i, j, limit):
-        return COSTED
+        return REJECTED
     try_swap(o, q, f, i, j, result)
     if result[SCORE] > limit and not keep(f, archive, result):
-        return COSTED
+        return REJECTED
     do_swap(o, q, f, i, j)
-    return MOVED
+    return ACCEPTED
 
 
 @inlined
@@ -134,12 +134,12 @@ def propose_shift(o, q, f, rng, archive, limit, result):  # type: ignore[no-unty
     z = (a + 1 + below(rng, stages - 1)) % stages
     size = 1 if uniform(rng) < 0.8 else 1 + below(rng, 3)
     if q[u(o.layers + a)] <= size:
-        return NOTHING
+        return INVALID
     try_shift(o, q, f, a, z, size, result)
     if result[SCORE] > limit and not keep(f, archive, result):
-        return COSTED
+        return REJECTED
     do_shift(o, q, f, a, z, size)
-    return MOVED
+    return ACCEPTED
 
 
 @inlined
@@ -148,13 +148,13 @@ def propose_structure(p, kept, rng, archive, limit, result):  # type: ignore[no-
     o, q, f = p.o, p.q, p.f
     save_plan(p, kept)
     if not reshape(p, rng):
-        return NOTHING
+        return INVALID
     try_plan(o, q, f, p.group, result)
     if result[SCORE] > limit and not keep(f, archive, result):
         restore_plan(p, kept)
-        return COSTED
+        return REJECTED
     load(o, q, f, q[R_INDEX], q[B_INDEX], q[STAGES])
-    return MOVED
+    return ACCEPTED
 
 
 @inlined
@@ -164,18 +164,18 @@ def propose_grid(p, kept, at, rng, archive, limit, grid):  # type: ignore[no-unt
     r_index, b, stages = q[R_INDEX], q[B_INDEX], q[STAGES]
     save_plan(p, kept)
     if not change_grid(p, rng, at, grid):
-        return NOTHING
+        return INVALID
     load(o, q, f, grid[0], grid[1], grid[2])
     if f[SCORE] > limit and not keep(f, archive, f):
         restore_plan(p, kept)
         load(o, q, f, r_index, b, stages)
-        return COSTED
-    return MOVED
+        return REJECTED
+    return ACCEPTED
 
 
 @inner
 def save_plan(p, kept):  # type: ignore[no-untyped-def]
-    """Keep split and placement."""
+    """Save split and placement."""
     total, gpus = p.o.total, p.o.gpus
     copy(p.layers, 0, kept, 0, total)
     copy(p.group, 0, kept, total, gpus)
@@ -183,7 +183,7 @@ def save_plan(p, kept):  # type: ignore[no-untyped-def]
 
 @inner
 def restore_plan(p, kept):  # type: ignore[no-untyped-def]
-    """Take the kept split and placement again."""
+    """Restore the saved split and placement."""
     total, gpus = p.o.total, p.o.gpus
     copy(kept, 0, p.layers, 0, total)
     copy(kept, total, p.group, 0, gpus)

@@ -1,4 +1,4 @@
-"""What a run has found: the best plan, or all nondominated plans by rising time."""
+"""The best plan found so far, or all nondominated plans by rising time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from solvers.memetic.population import Small
 class Archive(NamedTuple):
     """Rows of `point` are sorted by time; plan i lies in row slot[i] of the other arrays."""
 
-    held: Ints  # [3] plans held, changes so far, whether a front is kept
+    held: Ints  # [3] number of plans, changes so far, whether it is a front
     best: Floats  # [1] least value; unused for a front
     point: Floats  # [a, 2] T, E
     slot: Ints  # [a]
@@ -42,7 +42,7 @@ def new_archive(tables: Tables, front: bool, capacity: int) -> Archive:
 
 @inner
 def first_later(archive, time):  # type: ignore[no-untyped-def]
-    """Number of points that are not slower than `time`, 1e-9 of slack included."""
+    """Number of points no slower than `time`, within CAP_SLACK."""
     low, high = 0, archive.held[0]
     limit = time * (1.0 + CAP_SLACK)
     while low < high:
@@ -65,7 +65,7 @@ def wanted(f, archive, time, energy):  # type: ignore[no-untyped-def]
 
 @inner
 def offer(p, archive, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Keep the plan if it is feasible and an improvement, costed from scratch; whether it was kept."""
+    """Evaluate the plan from scratch and keep it if it is feasible and an improvement; whether it was kept."""
     over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, group)
     if over > 0 or power > 0.0:
         return False
@@ -94,7 +94,7 @@ def offer(p, archive, r_index, b, stages, layers, group):  # type: ignore[no-unt
 
 @inner
 def open_position(archive, time, energy):  # type: ignore[no-untyped-def]
-    """Remove what the new point dominates and open its position; -1 if the archive is full."""
+    """Remove points that the new one dominates and make room for it; its position, -1 if the archive is full."""
     slack = 1.0 + CAP_SLACK
     count = archive.held[0]
     kept = 0

@@ -1,4 +1,4 @@
-"""Construction plans: uniform ones as the usual launch makes them, and chains of near, fast, frugal GPUs."""
+"""Constructed plans: uniform ones, as in the usual launch, and greedy chains of near, fast, low-power GPUs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def uniform_plan(p, r_index, stages, layers, group):  # type: ignore[no-untyped-
 
 @inner
 def reset_left(p, left):  # type: ignore[no-untyped-def]
-    """Put all GPUs of each group back."""
+    """Make all GPUs of each group available again."""
     copy(p.counts, 0, left, 0, p.o.groups)
 
 
 @inner
 def append_unused(p, group, slots):  # type: ignore[no-untyped-def]
-    """Write the GPUs that the first `slots` entries leave out behind them."""
+    """Append the GPUs that the first `slots` entries leave out."""
     left = p.whole[LEFT]
     reset_left(p, left)
     for i in range(slots):
@@ -64,16 +64,15 @@ def random_placement(p, rng, group):  # type: ignore[no-untyped-def]
     shuffle(rng, group, p.o.gpus)
 
 
-# Weights, costs and the greedy loop share their arrays.
 @inner
 def next_in_chain(p, rng, k, own, weight, message, left):  # type: ignore[no-untyped-def]
-    """The group of least cost for the GPU after one of group k, with some noise."""
-    c = p.place[k]
+    """The group of least cost, with some noise, for the GPU that follows one of group k."""
+    c = p.endpoint[k]
     best = np.inf
     chosen = -1
     for g in range(p.o.groups):
         if left[g] > 0:
-            d = p.place[g]
+            d = p.endpoint[g]
             seconds = p.link[c, d, 0] + p.link[d, c, 0]
             seconds += message * (p.link[c, d, 1] + p.link[d, c, 1])
             cost = (own[g] + weight * seconds) * (1.0 + 0.1 * uniform(rng))
@@ -85,10 +84,10 @@ def next_in_chain(p, rng, k, own, weight, message, left):  # type: ignore[no-unt
 
 @inner
 def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
-    """Chain GPUs greedily, each near the one before, fast or frugal by random weights; lay the chain out.
+    """Chain GPUs greedily, each near the one before, and fast or low-power by random weights; lay out the chain.
 
-    Along pipelines, neighbours in the chain become neighbouring stages; across, they share a stage.
-    Heavy weights on speed give the fastest subset, on links one site and then the next.
+    Laid out along pipelines, neighbours in the chain are neighbouring stages; across, they share a stage. A large
+    weight on speed selects the fastest GPUs, one on links goes site by site.
     """
     replicas = p.replicas[r_index]
     slots = replicas * stages
@@ -96,9 +95,9 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
     message = p.o.message_bytes * p.sizes[b]
     near = 2.0 ** (8.0 * uniform(rng) - 4.0)
     fast = 2.0 ** (8.0 * uniform(rng) - 4.0)
-    frugal = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)
+    low_power = 0.0 if p.goal[1] == 0.0 else 2.0 ** (8.0 * uniform(rng) - 4.0)
     across = uniform(rng) < 0.5
-    # Seconds and joules of a block, made comparable by their least; a GPU may draw no more when it works.
+    # Seconds and joules of a block, each relative to its least; a GPU may draw no more when it works.
     own = p.real[KEY]
     least_seconds = least_joules = np.inf
     for k in range(groups):
@@ -108,7 +107,7 @@ def chain_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyp
             least_joules = min(least_joules, seconds * p.rates[k, 0])
     for k in range(groups):
         seconds = p.speed[b, k, 0] + p.speed[b, k, 1]
-        own[k] = fast * seconds / least_seconds + frugal * seconds * p.rates[k, 0] / least_joules
+        own[k] = fast * seconds / least_seconds + low_power * seconds * p.rates[k, 0] / least_joules
     weight = near / least_seconds
     left = p.whole[LEFT]
     reset_left(p, left)

@@ -1,4 +1,4 @@
-"""Copies between rows of arrays; NumPy's assignment of slices would double the time of compilation."""
+"""Copies between rows of arrays; slice assignment would double compilation time."""
 
 from __future__ import annotations
 

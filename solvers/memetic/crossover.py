@@ -1,4 +1,4 @@
-"""Children: a plan for any grid from the pipelines and columns of one or two parents, use counts repaired."""
+"""Crossover, and destroy and repair: a placement for any grid from pipelines and columns of one or two parents."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def inherit_rows(p, rng, parent, theirs, rows, group, stages, first, last, left)
 
 
 @inner
-def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chance, left):  # type: ignore[no-untyped-def]
-    """Fill each empty column, with some chance, from the parent's in that place, as far as GPUs are left."""
+def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, probability, left):  # type: ignore[no-untyped-def]
+    """Fill each empty column, with the given probability, from the parent's matching one, as far as GPUs are left."""
     source = p.whole[SOURCE]
     match_columns(rng, theirs, stages, source)
     for s in range(stages):
-        if source[s] == EMPTY or group[s] != EMPTY or uniform(rng) >= chance:
+        if source[s] == EMPTY or group[s] != EMPTY or uniform(rng) >= probability:
             continue
         for r in range(min(rows, replicas)):
             k = parent[r * theirs + source[s]]
@@ -72,7 +72,7 @@ def inherit_columns(p, rng, parent, theirs, rows, group, replicas, stages, chanc
 
 @inner
 def repair_slots(p, rng, r_index, b, stages, group, left):  # type: ignore[no-untyped-def]
-    """Give each hole, in random order, a GPU near its neighbours in the pipeline and its peers in the stage."""
+    """Give each empty slot, in random order, a GPU near its pipeline neighbours and a peer in its stage."""
     replicas = p.replicas[r_index]
     slots = replicas * stages
     message = p.o.message_bytes * p.sizes[b] * (p.o.batch // (replicas * p.sizes[b]))
@@ -93,16 +93,16 @@ def repair_slots(p, rng, r_index, b, stages, group, left):  # type: ignore[no-un
         for k in range(p.o.groups):
             if left[k] == 0:
                 continue
-            c = p.place[k]
+            c = p.endpoint[k]
             cost = own * work * (p.speed[b, k, 0] + p.speed[b, k, 1])
             if s > 0 and group[slot - 1] != EMPTY:
-                d = p.place[group[slot - 1]]
+                d = p.endpoint[group[slot - 1]]
                 cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
             if s < stages - 1 and group[slot + 1] != EMPTY:
-                d = p.place[group[slot + 1]]
+                d = p.endpoint[group[slot + 1]]
                 cost += p.link[c, d, 0] + message * (p.link[c, d, 1] + p.link[d, c, 1])
             if peer != slot and group[peer] != EMPTY:
-                d = p.place[group[peer]]
+                d = p.endpoint[group[peer]]
                 cost += 2 * replicas * (p.link[c, d, 0] + share * p.link[c, d, 1])
             cost *= 1.0 + 0.2 * uniform(rng)
             if chosen == EMPTY or cost < best:  # costs may all be infinite
@@ -115,7 +115,7 @@ def repair_slots(p, rng, r_index, b, stages, group, left):  # type: ignore[no-un
 
 @inner
 def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[no-untyped-def]
-    """The parent's split stretched or squeezed to the child's depth; random where it must invent."""
+    """Copy the parent's split; a random one where the depth differs."""
     if theirs == stages:
         for s in range(stages):
             layers[s] = parent[s]
@@ -128,7 +128,7 @@ def inherit_layers(rng, parent, theirs, total, stages, layers):  # type: ignore[
 
 @inner
 def destroy(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
-    """Empty a few slots, a stage or a pipeline or two; their GPUs may come back elsewhere."""
+    """Empty a few slots, or one or two stages or pipelines; their GPUs become available again."""
     slots = replicas * stages
     u = uniform(rng)
     if u < 0.4:
@@ -148,7 +148,7 @@ def destroy(rng, group, replicas, stages, left):  # type: ignore[no-untyped-def]
 
 @inner
 def empty_slot(group, slot, left):  # type: ignore[no-untyped-def]
-    """Take the GPU out of a slot."""
+    """Free the GPU of a slot."""
     if group[slot] != EMPTY:
         left[group[slot]] += 1
         group[slot] = EMPTY
@@ -156,10 +156,10 @@ def empty_slot(group, slot, left):  # type: ignore[no-untyped-def]
 
 @inner
 def cross_columns(rng, parent, mate, theirs, group, stages, left):  # type: ignore[no-untyped-def]
-    """Child of two single pipelines: the head of one, then the mate's GPUs in their order."""
+    """Child of two single pipelines: the first stages of one, then unused GPUs of the mate in their order."""
     cut = below(rng, stages + 1)
     for s in range(stages):
-        group[s] = -1
+        group[s] = EMPTY
         if s < cut:
             group[s] = parent[s]
             left[parent[s]] -= 1

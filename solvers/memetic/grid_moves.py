@@ -1,6 +1,6 @@
-"""Structural moves to a neighbouring grid: a stage more, a stage less, another micro-batch.
+"""Moves to a neighbouring grid: one stage more or less, or another micro-batch size.
 
-Each writes a plan for the new grid over the current plan; the caller loads and scores it.
+Each overwrites the current plan with one for the new grid; the caller loads and scores it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from solvers.memetic.structural_moves import gather_unused
 
 @inner
 def change_grid(p, rng, at, r_b_s):  # type: ignore[no-untyped-def]
-    """One random move to another grid, named in r_b_s; False, and nothing changed, if the draw was none.
+    """One random move to another grid, written to r_b_s; False, with nothing changed, if the draw is invalid.
 
     Parameters
     ----------
     at
-        [r, b, S] which grid it is, -1 for one that is not searched.
+        [r, b, S] index of the grid, -1 for one that is not searched.
     """
     r_index, b, stages = p.q[R_INDEX], p.q[B_INDEX], p.q[STAGES]
     replicas = p.q[REPLICAS]

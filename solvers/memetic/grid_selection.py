@@ -1,4 +1,4 @@
-"""Which grid to work on next."""
+"""Selection of the grid to work on next."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from solvers.memetic.randomness import below, uniform
 
 @inner
 def choose_niche(search):  # type: ignore[no-untyped-def]
-    """A grid by rank of promise, so that none is forgotten but those that cannot hold a better plan.
+    """Draw a grid by rank of promise: every grid keeps a chance unless its bound excludes a better plan.
 
-    For one goal, grids whose best plan has not changed for long fall behind; for a front the goal changes all the time.
+    With a single goal, grids that stagnate fall behind; for a front the goal changes with every child.
     """
-    p, pool, archive, rng, settings = search.p, search.pool, search.archive, search.rng, search.settings
-    niches = len(pool.grids)
+    p, population, archive, rng, settings = search.p, search.population, search.archive, search.rng, search.settings
+    niches = len(population.grids)
     single = archive.held[2] == 0
-    promise, order = pool.promise, pool.order
+    promise, order = population.promise, population.order
     open_niches = 0
     for g in range(niches):
-        promise[g] = promise_of(p, pool, g)
+        promise[g] = promise_of(p, population, g)
         if single:
-            promise[g] *= 1.0 + settings.stagnation * pool.stale[g]
-        if pool.bound[g] >= archive.best[0]:
+            promise[g] *= 1.0 + settings.stagnation * population.stale[g]
+        if population.bound[g] >= archive.best[0]:
             promise[g] = np.inf
         else:
             open_niches += 1
@@ -41,14 +41,14 @@ def choose_niche(search):  # type: ignore[no-untyped-def]
 
 @inner
 def choose_neighbour(search, g):  # type: ignore[no-untyped-def]
-    """A random grid a step from g in replicas, depth or micro-batch, or two but for the latter; g if there is none."""
-    pool, archive, rng = search.pool, search.archive, search.rng
-    grids = pool.grids
+    """A random grid one step from g in replicas, depth or micro-batch, or two in the first two; g if there is none."""
+    population, archive, rng = search.population, search.archive, search.rng
+    grids = population.grids
     chosen, found = g, 0
     for other in range(len(grids)):
         steps = abs(grids[g, 0] - grids[other, 0]) + abs(grids[g, 1] - grids[other, 1])
         steps += abs(grids[g, 2] - grids[other, 2])
-        if pool.bound[other] >= archive.best[0]:
+        if population.bound[other] >= archive.best[0]:
             continue
         if steps == 1 or (steps == 2 and grids[g, 1] == grids[other, 1]):
             found += 1

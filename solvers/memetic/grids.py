@@ -1,4 +1,4 @@
-"""The grids that are searched, and what no plan of each can be below."""
+"""The grids that are searched, and a lower bound on each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solvers.exact.grid_bounds import grid_bounds
 
 
 def bounds_of(problem: Problem, grids: Ints) -> Floats:
-    """[g] a bound on the objective for each grid, infinite where no plan can be feasible."""
+    """[g] a lower bound on the objective for each grid, infinite where no plan can be feasible."""
     tables = problem.tables
     values = {
         (*tables.indices(bound.grid), bound.grid.stages): np.inf if bound.value is None else bound.value
@@ -19,8 +19,8 @@ def bounds_of(problem: Problem, grids: Ints) -> Floats:
     return np.array([values[r, b, stages] for r, b, stages in grids.tolist()])
 
 
-def usable_grids(tables: Tables) -> Ints:
-    """Grids whose stages could hold the layers, as rows (position of R, position of mb, S); most GPUs first."""
+def grids_to_search(tables: Tables) -> Ints:
+    """Legal grids with enough memory for all layers, as rows (position of R, position of mb, S); most GPUs first."""
     found = []
     for grid in tables.grids():
         r, b = tables.indices(grid)

@@ -1,4 +1,4 @@
-"""What a run hands back: improvements as plans, with the trace."""
+"""Improvements as plans, with the trace, and the outcome of a run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from instances.referee.evaluate import evaluate
 from solvers.core.deadline import Deadline
 from solvers.core.front import Front
 from solvers.core.interface import Monitor, Outcome, Problem, Status
-from solvers.placements.best_plans import PricedPlan
+from solvers.placements.best_plans import EvaluatedPlan
 
 if TYPE_CHECKING:
     from solvers.memetic.archive import Archive
 
 
 class IncumbentLog:
-    """Collects from the compiled archive between chunks; feasible by the kernel's sums or the referee's."""
+    """Collects improvements from the compiled archive between chunks of the search."""
 
     def __init__(self, problem: Problem, deadline: Deadline, monitor: Monitor) -> None:
         self.deadline = deadline
@@ -37,13 +37,13 @@ class IncumbentLog:
             if not self._problem.goal.front:
                 self._keep(value, start)
 
-    def take(self, value: float, plan: PricedPlan) -> None:
-        """Take a plan whose value is known to be true, if it is better than what there is; a front takes none."""
+    def take(self, value: float, plan: EvaluatedPlan) -> None:
+        """Take a plan with its value if it is better than the incumbent; a front takes none."""
         if not self._problem.goal.front and (self._best is None or value < self._best[0]):
             self._keep(value, plan.to_plan(self._problem.tables))
 
-    def take_ends(self, plans: Iterable[PricedPlan]) -> None:
-        """Take plans site by site for the ends of a front, which a search that is cut short would not come to."""
+    def take_ends(self, plans: Iterable[EvaluatedPlan]) -> None:
+        """Take site-by-site plans for the ends of a front, in case the search stops before it finds any plan."""
         self._ends = tuple(plan.to_plan(self._problem.tables) for plan in plans)
 
     def _keep(self, value: float, plan: Plan) -> None:
@@ -52,7 +52,7 @@ class IncumbentLog:
         self.monitor.on_plan(plan)
 
     def collect(self, archive: Archive) -> None:
-        """Look for an improvement in the archive."""
+        """Take an improvement from the archive, if there is one."""
         self._record = archive
         changes = int(archive.held[1])
         # The kernel's value is trusted here: the referee takes too long between chunks on a thousand GPUs.
@@ -63,7 +63,7 @@ class IncumbentLog:
         self._changes = changes
 
     def outcome(self) -> Outcome:
-        """The answer; a heuristic without a plan knows nothing, not that there is none."""
+        """The outcome; without a plan it is unknown, never infeasible."""
         front = self._front() if self._problem.goal.front else ()
         found = bool(front) or self._best is not None
         return Outcome(
@@ -97,7 +97,7 @@ class IncumbentLog:
 
 
 def plan_of(problem: Problem, archive: Archive, position: int) -> Plan:
-    """The plan behind one point of the archive."""
+    """The plan at one position of the archive."""
     row = int(archive.slot[position])
     r, b, stages = (int(entry) for entry in archive.grids[row])
     replicas = problem.tables.replicas[r]

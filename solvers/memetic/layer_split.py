@@ -1,7 +1,7 @@
-"""The layer split for a fixed placement: exact for one pipeline's time under each bottleneck threshold tried.
+"""The layer split for a fixed placement: exact for one pipeline's time under each bottleneck limit tried.
 
-Seconds are linear in the layers, so once no stage may be busier than a threshold, filling the cheapest
-stages first is optimal; only the threshold is searched.
+Seconds are linear in the layers, so given a limit on the busiest stage, filling the cheapest stages first is
+optimal; only the limit is searched.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from solvers.kernel.packed import COST, ENERGY_WEIGHT, LIMITS, MOST, OFFSET, ORD
 from solvers.memetic.copying import copy
 from solvers.memetic.ordering import order_by
 
-_LOOSER = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
-"""Thresholds tried, as multiples of the least feasible one: balance first, then cheap stages first."""
+_FACTORS = np.array([1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 2.0, 1e9])
+"""Limits tried, as multiples of the least feasible one: from balanced to cheapest stages first."""
 
 
 @inner
 def plan_score(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Value of a plan with penalties for what it violates."""
+    """Value of a plan with penalties for violations."""
     time, energy = measure(p.o, p.q, p.f, r_index, b, stages, layers, group)
     over, power = violation(p.o, p.q, p.f, r_index, b, stages, layers, group)
     excess = over + power + cap_excess(p.f, time, energy)
@@ -40,7 +40,7 @@ def _fill_limits(slope, offset, most, threshold, caps, stages):  # type: ignore[
 
 @inner
 def describe_stages(p, r_index, b, stages, group):  # type: ignore[no-untyped-def]
-    """Fill the scratch rows SLOPE, OFFSET, COST, MOST, and ORDER with the stages by rising cost of a layer."""
+    """Fill the scratch rows SLOPE, OFFSET, COST and MOST, and ORDER with the stages by rising cost of a layer."""
     replicas = p.replicas[r_index]
     slope, offset, cost, most = p.real[SLOPE], p.real[OFFSET], p.real[COST], p.whole[MOST]
     count = p.o.batch // (replicas * p.sizes[b])
@@ -61,7 +61,7 @@ def describe_stages(p, r_index, b, stages, group):  # type: ignore[no-untyped-de
 
 @inner
 def least_threshold(p, stages):  # type: ignore[no-untyped-def]
-    """Seconds that the busiest stage needs at least if all layers are to fit, by bisection."""
+    """Least limit on the busiest stage (s) under which all layers fit, by bisection."""
     slope, offset, most, caps = p.real[SLOPE], p.real[OFFSET], p.whole[MOST], p.whole[LIMITS]
     low = high = 0.0
     for s in range(stages):
@@ -77,14 +77,14 @@ def least_threshold(p, stages):  # type: ignore[no-untyped-def]
 
 @inner
 def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Write a good split for the placement to layers[:stages]; number of plans costed."""
+    """Write a good split for the placement to layers[:stages]; returns the number of plans evaluated."""
     slope, offset, most = p.real[SLOPE], p.real[OFFSET], p.whole[MOST]
     order, caps, trial = p.whole[ORDER], p.whole[LIMITS], p.whole[TRIAL]
     describe_stages(p, r_index, b, stages, group)
     threshold = least_threshold(p, stages)
     written = False
     best = np.inf
-    for factor in _LOOSER:
+    for factor in _FACTORS:
         _fill_limits(slope, offset, most, threshold * factor, caps, stages)
         rest = p.o.total - stages
         for s in range(stages):
@@ -94,11 +94,11 @@ def fit_layers(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped
             more = min(rest, caps[s] - 1)
             trial[s] += more
             rest -= more
-        for i in range(rest):  # nothing fits: spread what is left, the search may repair it
+        for i in range(rest):  # no split fits: spread the rest, the search may repair it
             trial[order[i % stages]] += 1
         score = plan_score(p, r_index, b, stages, trial, group)
         if not written or score < best:  # scores may all be infinite
             written = True
             best = score
             copy(trial, 0, layers, 0, stages)
-    return len(_LOOSER)
+    return len(_FACTORS)

@@ -1,4 +1,4 @@
-"""Local search by both elementary moves, looking only where the goal can improve."""
+"""Local search by swaps and shifts, restricted to the bottlenecks where only they can improve the goal."""
 
 from __future__ import annotations
 
@@ -25,50 +25,49 @@ from solvers.memetic.archive import offer
 from solvers.memetic.randomness import below
 
 
-# Both neighbourhoods share the limit and the flag of improvement.
 @inner
 def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
-    """First-improvement passes until one finds nothing or `limit` plans were costed; returns the plans costed."""
-    costed = 0
+    """First-improvement passes until a local optimum or `limit` evaluations; returns the number of plans evaluated."""
+    evaluated = 0
     improved = True
-    while improved and costed < limit:
-        first, improved_first = shift_pass(p, archive, limit - costed)
-        second, improved_second = swap_pass(p, rng, archive, limit - costed - first)
-        costed += first + second
+    while improved and evaluated < limit:
+        first, improved_first = shift_pass(p, archive, limit - evaluated)
+        second, improved_second = swap_pass(p, rng, archive, limit - evaluated - first)
+        evaluated += first + second
         improved = improved_first or improved_second
-    return costed
+    return evaluated
 
 
 @inner
 def shift_pass(p, archive, limit):  # type: ignore[no-untyped-def]
-    """Try every shift of one layer and make those that improve; plans costed, and whether one did."""
+    """Try every shift of one layer and make those that improve; returns evaluations, and whether one improved."""
     o, q, f, result = p.o, p.q, p.f, p.real[NEIGHBOUR]
     one = np.int64(1)  # numba would compile the moves again for a literal
-    costed = 0
+    evaluated = 0
     improved = False
     for a in range(q[STAGES]):
         for z in range(q[STAGES]):
-            if a == z or p.layers[a] < 2 or costed >= limit:
+            if a == z or p.layers[a] < 2 or evaluated >= limit:
                 continue
             try_shift(o, q, f, a, z, one, result)
-            costed += 1
+            evaluated += 1
             if better(result, f) or keep(f, archive, result):
                 do_shift(o, q, f, a, z, one)
                 improved = True
                 note(p, archive)
-    return costed, improved
+    return evaluated, improved
 
 
 @inner
 def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
-    """Try swaps of every used slot, for pure time of those at a bottleneck, and make those that improve.
+    """Try swaps of every used slot (for pure time, of those at a bottleneck) and make those that improve.
 
-    Returns the plans costed, and whether one improved.
+    Returns the number of plans evaluated, and whether one improved.
     """
     o, q, f, result = p.o, p.q, p.f, p.real[NEIGHBOUR]
     group, slots = p.group, q[SLOTS]
     focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
-    costed = 0
+    evaluated = 0
     improved = False
     start = below(rng, slots)
     for step in range(slots):
@@ -78,11 +77,11 @@ def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
             continue
         # Each pair of used slots once; from a bottleneck all partners count.
         for j in range(i + 1 if everywhere else 0, o.gpus):
-            if costed >= limit:
+            if evaluated >= limit:
                 break
             if group[i] == group[j]:
                 continue
-            costed += 1
+            evaluated += 1
             if exceeds_limit(o, q, f, i, j, f[SCORE]):
                 continue
             try_swap(o, q, f, i, j, result)
@@ -90,12 +89,12 @@ def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
                 do_swap(o, q, f, i, j)
                 improved = True
                 note(p, archive)
-    return costed, improved
+    return evaluated, improved
 
 
 @inner
 def better(result, now):  # type: ignore[no-untyped-def]
-    """Whether a score improves by more than rounding."""
+    """Whether `result` improves the score by more than rounding."""
     return result[SCORE] < now[SCORE] * (1.0 - 1e-12)
 
 
@@ -108,6 +107,6 @@ def note(p, archive):  # type: ignore[no-untyped-def]
 
 @inner
 def at_bottleneck(q, slot):  # type: ignore[no-untyped-def]
-    """Whether the slot is in the slowest pipeline or exchange; only there can an exchange improve pure time."""
+    """Whether the slot is in the slowest pipeline or gradient exchange; only there can a swap improve pure time."""
     stages = q[STAGES]
     return slot // stages == q[TOP] or slot % stages == q[TOP + 3]

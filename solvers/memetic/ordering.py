@@ -1,4 +1,4 @@
-"""Sorting of small index arrays; NumPy's own would double the time of compilation."""
+"""Sorting of small index arrays; NumPy's sort would double compilation time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from solvers.core.compiled import inner
 
 @inner
 def order_by(values, order, count):  # type: ignore[no-untyped-def]
-    """Fill order[:count] with 0..count-1 by rising values; Shell's method, gaps after Knuth."""
+    """Fill order[:count] with 0..count-1 by rising values: Shell sort with Knuth's gaps."""
     for i in range(count):
         order[i] = i
     gap = 1

@@ -1,4 +1,4 @@
-"""What can be tuned, one dataclass a component; all are options of the solver. Tuning notes are in docs/memetic.md."""
+"""Parameters, a dataclass per component; all are options of the solver. Tuning notes are in docs/memetic.md."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Construction:
     Attributes
     ----------
     site_by_site
-        Whether the best plan of each grid that is made site by site is in the population from the beginning.
+        Whether the first population contains the best site-by-site plan of each grid.
     construct
-        Whether plans are constructed; without it new ones are random.
+        Whether new plans are constructed; otherwise they are random.
     tries
-        Constructions, half of them chains and half made site by site, of which the best is improved; one new plan in
-        five is random instead. A try costs about ten evaluations, an annealing a thousand. Untuned.
+        Constructions, half of them chains and half site by site, of which the best is improved; one new plan in
+        five is random instead. A try takes about ten evaluations, an annealing a thousand. Untuned.
     """
 
     site_by_site: bool = True
@@ -29,22 +29,23 @@ class Construction:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Where children come from; the rest, 0.25, are elites, most of them partly emptied and refilled.
+    """The origin of children; the remaining share, 0.25, are elites, most of them partly destroyed and repaired.
 
     Attributes
     ----------
     transplant, crossover, fresh
-        Shares of plans brought over to a neighbouring grid, of children of two plans, of new plans.
+        Shares of plans transferred to a neighbouring grid, of children of two plans, of new plans.
     layer_fit
-        Whether splits of children are fitted to their placements; without it they are inherited or random. Moves
+        Whether splits of children are fitted to their placements; otherwise they are inherited or random. Moves
         that change a grid or a whole stage always fit.
     elites
-        Members of a grid's niche; from 1 to 24 no clear difference.
+        Members per grid; no clear difference from 1 to 24.
     greed
-        The k-th most promising grid is drawn with a chance of about 1 / k**greed; 1 and 2 were not clearly different.
+        Selection pressure on grids: the k-th most promising one is drawn with probability of about 1 / k**greed; 1
+        and 2 were not clearly different.
     stagnation
-        How much worse a grid is taken to be for each descendant since its best plan got better; from 0.0002 to 0.02
-        no difference.
+        Stagnation penalty: relative loss of promise of a grid for each descendant since its best plan improved; no
+        difference from 0.0002 to 0.02.
     """
 
     transplant: float = 0.3
@@ -63,25 +64,27 @@ class Improvement:
     Attributes
     ----------
     anneal
-        Share of plans that are annealed; the others go to local search at once, a fraction of the work. Some
-        problems want 0.2, some 1.
+        Share of plans that are annealed; the others go straight to local search, a fraction of the work. The best
+        value is 0.2 on some problems and 1 on others.
     descent
-        Whether there is a local search.
+        Whether local search follows.
     focus
-        Share of exchanges that start at the slowest pipeline or exchange; 0.4 was no different.
+        Share of swaps that start in the slowest pipeline or gradient exchange; 0.4 was no different.
     structural
-        Most of the proposals that move columns, tails or segments; less on big grids, where they cost more. Untuned.
+        Maximum share of proposals that move columns, tails or segments; lower on large grids, where they take
+        longer. Untuned.
     regrid
-        Share of the proposals that add or drop a stage or change the micro-batch, in every second annealing; of
-        no measured use today.
+        Share of proposals that add or drop a stage or change the micro-batch, in every second annealing; no
+        measured benefit.
     length
-        Proposals per slot; 10 was worse, 60 to 300 no better in equal time: they leave too few restarts.
+        Length of an annealing in proposals per slot; 10 was worse, 60 to 300 no better in equal time: they leave too
+        few restarts.
     hot, cold
-        First and last temperature as shares of the score; the first is multiplied by a random factor from 1/4 to 4;
-        0.006 to 0.012 were no different, the last is untuned.
+        Initial and final temperature relative to the score. The initial one is multiplied by a random factor from
+        1/4 to 4; no difference from 0.006 to 0.012. The final one is untuned.
     guide
-        Most of the weight of the guide (`kernel/surrogate.py`) beside the maxima of T_r and D_s: tells plans of equal
-        time apart; 0 was worse, 0.1 to 0.4 equal.
+        Maximum weight of the smooth surrogate (`kernel/surrogate.py`) beside the maxima of T_r and D_s; 0 was worse,
+        no difference from 0.1 to 0.4.
     """
 
     anneal: float = 0.35
@@ -125,7 +128,7 @@ ALLOWED = {
     "stagnation": (0, 10),
     **dict.fromkeys(["hot", "cold"], (1e-12, 1e12)),
 }
-"""Least and most of each option that is a number."""
+"""Range of each numeric option."""
 
 
 def check_options(options: Any) -> None:

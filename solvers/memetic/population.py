@@ -1,4 +1,4 @@
-"""The population: a few elite plans for every grid, in canonical form, so that no plan is held twice."""
+"""The population: a few elite plans for every grid, in canonical form, so that no plan occurs twice."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from solvers.memetic.randomness import Words, mix
 Small = NDArray[np.int16]
 _ONE = np.uint64(1)
 NEAR = 0.15
-"""Share of differing stages and slots up to which two plans count as one family."""
+"""Share of differing stages and slots up to which two plans count as near duplicates."""
 
 
-class Pool(NamedTuple):
-    """Niches g, one a grid, with up to e members each."""
+class Population(NamedTuple):
+    """Niches g, one per grid, with up to e members each."""
 
     grids: Ints  # [g, 3] position of R, position of mb, S
-    at: Ints  # [r, b, S] which grid that is, -1 if none
+    at: Ints  # [r, b, S] index of the grid, -1 if not searched
     size: Ints  # [g] members
     visits: Ints  # [g] descendants made
-    stale: Ints  # [g] descendants since the best member got better
+    stale: Ints  # [g] descendants since the best member improved
     bound: Floats  # [g] no plan of the grid is below this value
     groups: Small  # [g, e, n] placement, slot r * S + s
     layers: Small  # [g, e, L]
@@ -36,12 +36,12 @@ class Pool(NamedTuple):
     order: Ints  # [g] scratch
 
 
-def new_pool(tables: Tables, grids: Ints, elites: int) -> Pool:
+def new_population(tables: Tables, grids: Ints, elites: int) -> Population:
     """An empty population over the given grids."""
     niches = len(grids)
     at = np.full((len(tables.replicas), len(tables.micro_batches), tables.layers + 1), -1, dtype=np.int64)
     at[tuple(grids.T)] = np.arange(niches)
-    return Pool(
+    return Population(
         grids=grids,
         at=at,
         size=np.zeros(niches, dtype=np.int64),
@@ -86,8 +86,8 @@ def fingerprint(layers, group, stages, slots):  # type: ignore[no-untyped-def]
 
 
 @inner
-def rank_value(p, time, energy, hard):  # type: ignore[no-untyped-def]
-    """What the search ranks members by: the value; for infeasible ones at least twice that, and more by violation.
+def fitness(p, time, energy, hard):  # type: ignore[no-untyped-def]
+    """The fitness (less is better): the value; for infeasible plans at least twice that, rising with the violation.
 
     `hard` is the violation of memory and power.
     """
@@ -97,55 +97,52 @@ def rank_value(p, time, energy, hard):  # type: ignore[no-untyped-def]
 
 
 @inner
-def member_value(p, pool, g, e):  # type: ignore[no-untyped-def]
-    """What the search ranks member e of niche g by."""
-    return rank_value(p, pool.merit[g, e, 0], pool.merit[g, e, 1], pool.merit[g, e, 2])
+def member_fitness(p, population, g, e):  # type: ignore[no-untyped-def]
+    """The fitness of member e of niche g."""
+    return fitness(p, population.merit[g, e, 0], population.merit[g, e, 1], population.merit[g, e, 2])
 
 
 @inner
-def best_member(p, pool, g):  # type: ignore[no-untyped-def]
+def best_member(p, population, g):  # type: ignore[no-untyped-def]
     """Position and merit of the best member of a niche; (-1, inf) if it is empty."""
     chosen = -1
     least = np.inf
-    for e in range(pool.size[g]):
-        merit = member_value(p, pool, g, e)
+    for e in range(population.size[g]):
+        merit = member_fitness(p, population, g, e)
         if merit < least:
             chosen, least = e, merit
     return chosen, least
 
 
 @inner
-def promise_of(p, pool, g):  # type: ignore[no-untyped-def]
-    """What the best member of a niche may become, as a value; inf if it is empty.
-
-    The less work went into a niche, the less its violations count.
-    """
-    member, merit = best_member(p, pool, g)
+def promise_of(p, population, g):  # type: ignore[no-untyped-def]
+    """Fitness of the best member of a niche, inf if empty; violations count less in niches with few descendants."""
+    member, merit = best_member(p, population, g)
     if member < 0:
         return np.inf
-    value = p.goal[0] * pool.merit[g, member, 0] + p.goal[1] * pool.merit[g, member, 1]
+    value = p.goal[0] * population.merit[g, member, 0] + p.goal[1] * population.merit[g, member, 1]
     if merit > value:
-        merit = min(merit, value * (1.0 + 0.1 * pool.visits[g]))
+        merit = min(merit, value * (1.0 + 0.1 * population.visits[g]))
     return merit
 
 
 @inner
-def closest_member(pool, g, layers, group, replicas, stages, shared):  # type: ignore[no-untyped-def]
-    """The member that differs least, if in no more than a fraction NEAR of stages and slots; else -1.
+def closest_member(population, g, layers, group, replicas, stages, shared):  # type: ignore[no-untyped-def]
+    """The member that differs least, if by at most a share NEAR of stages and slots; else -1.
 
-    Which pipeline a stage's GPU serves in is left out: with regional links many such pairings cost the same.
+    It ignores in which pipeline a stage's GPU serves: with regional links many such pairings have equal cost.
     `shared` is scratch, zero for every group.
     """
     chosen = -1
     least = int(NEAR * (stages + replicas * stages))
-    for e in range(pool.size[g]):
+    for e in range(population.size[g]):
         distance = 0
         for s in range(stages):
-            distance += layers[s] != pool.layers[g, e, s]
+            distance += layers[s] != population.layers[g, e, s]
             for r in range(replicas):
                 shared[group[r * stages + s]] += 1
             for r in range(replicas):
-                k = pool.groups[g, e, r * stages + s]
+                k = population.groups[g, e, r * stages + s]
                 if shared[k] > 0:
                     shared[k] -= 1
                 else:
@@ -158,38 +155,42 @@ def closest_member(pool, g, layers, group, replicas, stages, shared):  # type: i
 
 
 @inner
-def worst_member(p, pool, g):  # type: ignore[no-untyped-def]
-    """The member of a niche that the search ranks last."""
+def worst_member(p, population, g):  # type: ignore[no-untyped-def]
+    """The member of a niche with the worst fitness."""
     chosen = -1
     worst = -1.0
-    for e in range(pool.size[g]):
-        value = member_value(p, pool, g, e)
+    for e in range(population.size[g]):
+        value = member_fitness(p, population, g, e)
         if value > worst:
             chosen, worst = e, value
     return chosen
 
 
 @inner
-def admit(p, pool, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
-    """Take a plan into its niche unless it is there or worse than all; sorts its pipelines in place."""
-    stages = pool.grids[g, 2]
-    replicas = p.replicas[pool.grids[g, 0]]
+def admit(p, population, g, layers, group, time, energy, excess):  # type: ignore[no-untyped-def]
+    """Add a plan to its niche unless it is there already or worse than all; sorts its pipelines in place."""
+    stages = population.grids[g, 2]
+    replicas = p.replicas[population.grids[g, 0]]
     sort_pipelines(group, replicas, stages)
     mark = fingerprint(layers, group, stages, replicas * stages)
-    for e in range(pool.size[g]):
-        if pool.mark[g, e] == mark:
+    for e in range(population.size[g]):
+        if population.mark[g, e] == mark:
             return
-    # Near relatives share one place, or a niche would soon hold one plan and its shades.
-    chosen = closest_member(pool, g, layers, group, replicas, stages, p.whole[ZEROS])
-    if chosen < 0 and pool.size[g] < pool.mark.shape[1]:
-        chosen = pool.size[g]
-        pool.size[g] += 1
+    # Near duplicates share one entry, or a niche would soon hold variants of one plan only.
+    chosen = closest_member(population, g, layers, group, replicas, stages, p.whole[ZEROS])
+    if chosen < 0 and population.size[g] < population.mark.shape[1]:
+        chosen = population.size[g]
+        population.size[g] += 1
     else:
         if chosen < 0:
-            chosen = worst_member(p, pool, g)
-        if rank_value(p, time, energy, excess) >= member_value(p, pool, g, chosen):
+            chosen = worst_member(p, population, g)
+        if fitness(p, time, energy, excess) >= member_fitness(p, population, g, chosen):
             return
-    pool.mark[g, chosen] = mark
-    pool.merit[g, chosen, 0], pool.merit[g, chosen, 1], pool.merit[g, chosen, 2] = time, energy, excess
-    copy(layers, 0, pool.layers[g, chosen], 0, stages)
-    copy(group, 0, pool.groups[g, chosen], 0, replicas * stages)
+    population.mark[g, chosen] = mark
+    population.merit[g, chosen, 0], population.merit[g, chosen, 1], population.merit[g, chosen, 2] = (
+        time,
+        energy,
+        excess,
+    )
+    copy(layers, 0, population.layers[g, chosen], 0, stages)
+    copy(group, 0, population.groups[g, chosen], 0, replicas * stages)

@@ -1,4 +1,4 @@
-"""Random numbers for compiled code: SplitMix64 in an array of one word, so a run can stop and go on anywhere.
+"""Random numbers for compiled code: SplitMix64 in an array of one word, so that a run can stop and resume anywhere.
 
 Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
 """
@@ -21,7 +21,7 @@ _UNIT = 1.0 / (1 << 53)
 
 
 def new_stream(seed: int) -> Words:
-    """A stream of its own for every seed."""
+    """A separate stream for every seed."""
     return np.array([seed % (1 << 64)], dtype=np.uint64)
 
 

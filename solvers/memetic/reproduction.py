@@ -1,4 +1,4 @@
-"""The next plan to improve: brought over from a neighbouring grid, crossed, made anew, or a disturbed elite."""
+"""Offspring: transferred from a neighbouring grid, crossed, newly constructed, or a perturbed elite."""
 
 from __future__ import annotations
 
@@ -26,35 +26,34 @@ from solvers.memetic.scalarisation import draw_goal
 from solvers.memetic.site_placement import site_by_site_placement
 
 PASS, CURSOR, STEPS = range(3)
-"""Entries of `Search.control`: kinds of starts done (uniform, given), how many of the next, proposals left."""
+"""Entries of `Search.control`: kinds of starts done (uniform, given), starts of the next kind done, proposals left."""
 
 
-# One branch for each origin of a child; the branches share all that follows.
 @inner
 def make_offspring(search):  # type: ignore[no-untyped-def]
-    """Make the next plan to improve and load it; returns the plans costed."""
-    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
+    """Make the next child and load it; returns the number of plans evaluated."""
+    p, population, rng, settings = search.p, search.population, search.rng, search.settings
     draw_goal(search)
     origin = g = choose_niche(search)
     u = uniform(rng)
     if u < settings.transplant:
         g = choose_neighbour(search, origin)
-    r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
-    costed = 1
+    r_index, b, stages = population.grids[g, 0], population.grids[g, 1], population.grids[g, 2]
+    evaluated = 1
     crossed = settings.transplant + settings.crossover
     if crossed <= u < crossed + settings.fresh:
-        costed += best_chain(search, r_index, b, stages)
+        evaluated += best_construction(search, r_index, b, stages)
     elif inherit(search, u, origin, g):
-        costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+        evaluated += fit_layers(p, r_index, b, stages, p.layers, p.group)
     load(p.o, p.q, p.f, r_index, b, stages)
-    pool.visits[g] += 1
+    population.visits[g] += 1
     schedule_annealing(search, p.replicas[r_index] * stages)
-    return costed
+    return evaluated
 
 
 @inner
 def schedule_annealing(search, slots):  # type: ignore[no-untyped-def]
-    """Draw how long and from which temperature the loaded plan is annealed."""
+    """Draw the length and initial temperature of the loaded plan's annealing."""
     rng, settings = search.rng, search.settings
     steps = max(1.0, settings.length * slots) if uniform(rng) < settings.anneal else 1.0
     start = settings.hot * 4.0 ** (2.0 * uniform(rng) - 1.0)
@@ -67,23 +66,23 @@ def schedule_annealing(search, slots):  # type: ignore[no-untyped-def]
 
 @inner
 def inherit(search, u, origin, g):  # type: ignore[no-untyped-def]
-    """Write a plan for grid g from a member of grid `origin`, by the draw u; whether its layers are to be fitted."""
-    p, pool, rng, settings = search.p, search.pool, search.rng, search.settings
-    r_index, b, stages = pool.grids[g, 0], pool.grids[g, 1], pool.grids[g, 2]
+    """Write a plan for grid g from a member of grid `origin`, the operator chosen by u; whether to fit its layers."""
+    p, population, rng, settings = search.p, search.population, search.rng, search.settings
+    r_index, b, stages = population.grids[g, 0], population.grids[g, 1], population.grids[g, 2]
     replicas = p.replicas[r_index]
     left = p.whole[LEFT]
     reset_left(p, left)
-    own = below(rng, pool.size[origin])
+    own = below(rng, population.size[origin])
     if uniform(rng) < 0.5:
-        own, _ = best_member(p, pool, origin)
-    group, layers = pool.groups[origin, own], pool.layers[origin, own]
-    theirs = pool.grids[origin, 2]
+        own, _ = best_member(p, population, origin)
+    group, layers = population.groups[origin, own], population.layers[origin, own]
+    theirs = population.grids[origin, 2]
     if settings.transplant <= u < settings.transplant + settings.crossover:
         cross(search, g, group, left)
         inherit_layers(rng, layers, theirs, p.o.total, stages, p.layers)
         fit = settings.layer_fit and uniform(rng) < 0.5
     else:
-        rows = p.replicas[pool.grids[origin, 0]]
+        rows = p.replicas[population.grids[origin, 0]]
         inherit_rows(p, rng, group, theirs, rows, p.group, stages, np.int64(0), replicas, left)
         inherit_layers(rng, layers, theirs, p.o.total, stages, p.layers)
         fit = False
@@ -98,13 +97,13 @@ def inherit(search, u, origin, g):  # type: ignore[no-untyped-def]
 
 @inner
 def cross(search, g, parent, left):  # type: ignore[no-untyped-def]
-    """Fill slots of grid g from this member of it and from a mate of the same or another grid."""
-    p, pool, rng = search.p, search.pool, search.rng
-    stages = pool.grids[g, 2]
-    replicas = p.replicas[pool.grids[g, 0]]
+    """Cross `parent`, a member of grid g, with a mate of the same or another grid."""
+    p, population, rng = search.p, search.population, search.rng
+    stages = population.grids[g, 2]
+    replicas = p.replicas[population.grids[g, 0]]
     niche = g if uniform(rng) < 0.6 else choose_niche(search)
-    mate = pool.groups[niche, below(rng, pool.size[niche])]
-    rows, theirs = p.replicas[pool.grids[niche, 0]], pool.grids[niche, 2]
+    mate = population.groups[niche, below(rng, population.size[niche])]
+    rows, theirs = p.replicas[population.grids[niche, 0]], population.grids[niche, 2]
     if replicas > 1 and uniform(rng) < 0.5:
         for slot in range(replicas * stages):
             p.group[slot] = EMPTY
@@ -119,10 +118,10 @@ def cross(search, g, parent, left):  # type: ignore[no-untyped-def]
 
 
 @inner
-def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
-    """The best of some constructed plans, one time in five a random one; returns the plans costed."""
+def best_construction(search, r_index, b, stages):  # type: ignore[no-untyped-def]
+    """The best of `tries` constructed plans, one time in five a random one; returns the number of plans evaluated."""
     p, rng, settings = search.p, search.rng, search.settings
-    costed = 0
+    evaluated = 0
     least = np.inf
     kept = search.kept
     constructed = settings.construct and uniform(rng) < 0.8
@@ -134,13 +133,13 @@ def best_chain(search, r_index, b, stages):  # type: ignore[no-untyped-def]
         else:
             random_placement(p, rng, p.group)
         if settings.layer_fit:
-            costed += fit_layers(p, r_index, b, stages, p.layers, p.group)
+            evaluated += fit_layers(p, r_index, b, stages, p.layers, p.group)
         else:
             inherit_layers(rng, p.layers, -1, p.o.total, stages, p.layers)
         score = plan_score(p, r_index, b, stages, p.layers, p.group)
-        costed += 1
+        evaluated += 1
         if attempt == 0 or score < least:  # scores may all be infinite
             least = score
             save_plan(p, kept)
     restore_plan(p, kept)
-    return costed
+    return evaluated

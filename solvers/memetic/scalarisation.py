@@ -1,21 +1,21 @@
-"""The goal of the next child: the problem's own, or for a front a random stretch of it."""
+"""Scalarisation of a front: every child gets weights or a cap of its own. Penalties are drawn here as well."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from solvers.core.compiled import inner
-from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GUIDE, PENALTY, TIME_CAP, TIME_WEIGHT
+from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, PENALTY, SURROGATE, TIME_CAP, TIME_WEIGHT
 from solvers.memetic.randomness import below, uniform
 
 
 @inner
 def draw_goal(search):  # type: ignore[no-untyped-def]
-    """For a front: turn to a random stretch of it, by weights or by a cap below the next point's time or energy."""
+    """Draw the next child's penalty and surrogate weight; for a front also weights, or a cap below a point."""
     p, rng, archive = search.p, search.rng, search.archive
     goal = p.goal
     goal[PENALTY] = (2.0, 10.0, 50.0, 300.0)[below(rng, 4)]
-    goal[GUIDE] = search.settings.guide * uniform(rng)
+    goal[SURROGATE] = search.settings.guide * uniform(rng)
     if archive.held[2] == 0:
         return
     goal[TIME_CAP] = goal[ENERGY_CAP] = np.inf

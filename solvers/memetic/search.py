@@ -1,6 +1,6 @@
-"""The search loop, compiled: choose a grid, make offspring for it, improve it, take it into the population.
+"""The compiled search loop: choose a grid, make a child for it, improve it, add it to the population.
 
-It stops after any number of evaluations and goes on where it was, so Python can look at the clock between.
+It stops after any number of evaluations and resumes where it was, so that Python can check the clock in between.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from solvers.memetic.construction import append_unused, uniform_plan
 from solvers.memetic.copying import copy
 from solvers.memetic.local_search import local_search
 from solvers.memetic.parameters import Settings
-from solvers.memetic.population import Pool, admit, best_member
+from solvers.memetic.population import Population, admit, best_member
 from solvers.memetic.randomness import Words
 from solvers.memetic.reproduction import CURSOR, PASS, STEPS, make_offspring
 from solvers.memetic.warm_starts import WarmStarts
 
 
 class Search(NamedTuple):
-    """All there is to a run; everything but `settings` is changed in place."""
+    """The whole state of a run; everything but `settings` is changed in place."""
 
     p: Packed
     kept: Ints  # [L + n] scratch for a split and a placement
-    pool: Pool
+    population: Population
     starts: WarmStarts
     archive: Archive
     rng: Words
@@ -42,9 +42,9 @@ class Search(NamedTuple):
 
 @compiled
 def advance(search, limit, left):  # type: ignore[no-untyped-def]
-    """Search on until `limit` more plans were costed, or slightly more, never many more than `left`.
+    """Continue for about `limit` evaluations; returns their number, never much above `left`.
 
-    What happens depends on `left` only in the last local search, and not at all on `limit`. Returns the plans costed.
+    The course of the search does not depend on `limit`, and on `left` only in the last local search.
     """
     return search_on(by_reference(search), limit, left)
 
@@ -52,21 +52,21 @@ def advance(search, limit, left):  # type: ignore[no-untyped-def]
 @inner
 def search_on(search, limit, left):  # type: ignore[no-untyped-def]
     """As `advance`."""
-    costed = 0
+    evaluated = 0
     control, settings = search.control, search.settings
-    while costed < limit:
+    while evaluated < limit:
         if control[PASS] < 2:
-            costed += start_next(search)
+            evaluated += start_next(search)
             continue
         if control[STEPS] <= 0:
-            costed += make_offspring(search)
-        steps = min(control[STEPS], limit - costed)
+            evaluated += make_offspring(search)
+        steps = min(control[STEPS], limit - evaluated)
         if steps <= 0:
             break
-        costed += anneal(
+        evaluated += anneal(
             search.p,
             search.kept,
-            search.pool.at,
+            search.population.at,
             search.rng,
             search.archive,
             search.schedule,
@@ -75,23 +75,23 @@ def search_on(search, limit, left):  # type: ignore[no-untyped-def]
         )
         control[STEPS] -= steps
         if control[STEPS] <= 0:
-            costed += finish(search, left - costed)
-    return costed
+            evaluated += finish(search, left - evaluated)
+    return evaluated
 
 
 @inner
 def start_next(search):  # type: ignore[no-untyped-def]
-    """The next start: the uniform plan of every grid, then what was given; returns the plans costed."""
+    """Load the next start: the uniform plan of every grid, then the warm starts; returns evaluations made."""
     p, control, starts = search.p, search.control, search.starts
     i = control[CURSOR]
     control[CURSOR] += 1
     uniform = control[PASS] == 0
-    if i == (len(search.pool.grids) if uniform else len(starts.niche)):
+    if i == (len(search.population.grids) if uniform else len(starts.niche)):
         control[PASS] += 1
         control[CURSOR] = 0
         return 0
     g = i if uniform else starts.niche[i]
-    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
+    r_index, b, stages = search.population.grids[g, 0], search.population.grids[g, 1], search.population.grids[g, 2]
     if uniform:
         uniform_plan(p, r_index, stages, p.layers, p.group)
     else:
@@ -105,30 +105,30 @@ def start_next(search):  # type: ignore[no-untyped-def]
 
 @inner
 def settle(search, g):  # type: ignore[no-untyped-def]
-    """Offer the current plan to archive and population."""
+    """Offer the current plan to the archive and to the population."""
     p = search.p
-    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
+    r_index, b, stages = search.population.grids[g, 0], search.population.grids[g, 1], search.population.grids[g, 2]
     time, energy = p.result[TIME], p.result[ENERGY]
     hard = max(0.0, p.result[EXCESS] - cap_excess(p.f, time, energy))
     if p.result[EXCESS] == 0.0:
         offer(p, search.archive, r_index, b, stages, p.layers, p.group)
-    admit(p, search.pool, g, p.layers, p.group, time, energy, hard)
+    admit(p, search.population, g, p.layers, p.group, time, energy, hard)
 
 
 @inner
 def finish(search, limit):  # type: ignore[no-untyped-def]
-    """Improve the current plan by local search and take the plan into the population; returns the plans costed."""
-    costed = 0
+    """Improve the current plan by local search and add it to the population; returns the number of plans evaluated."""
+    evaluated = 0
     search.p.goal[PENALTY] = 300.0
     q = search.p.q
-    g = search.pool.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
-    r_index, b, stages = search.pool.grids[g, 0], search.pool.grids[g, 1], search.pool.grids[g, 2]
+    g = search.population.at[q[R_INDEX], q[B_INDEX], q[STAGES]]
+    r_index, b, stages = search.population.grids[g, 0], search.population.grids[g, 1], search.population.grids[g, 2]
     load(search.p.o, search.p.q, search.p.f, r_index, b, stages)
     if search.settings.descent:
         most = 60 * len(search.p.group)
-        costed = local_search(search.p, search.rng, search.archive, min(limit, most))
-    _, before = best_member(search.p, search.pool, g)
+        evaluated = local_search(search.p, search.rng, search.archive, min(limit, most))
+    _, before = best_member(search.p, search.population, g)
     settle(search, g)
-    _, after = best_member(search.p, search.pool, g)
-    search.pool.stale[g] = 0 if after < before * (1.0 - 1e-9) else search.pool.stale[g] + 1
-    return costed
+    _, after = best_member(search.p, search.population, g)
+    search.population.stale[g] = 0 if after < before * (1.0 - 1e-9) else search.population.stale[g] + 1
+    return evaluated

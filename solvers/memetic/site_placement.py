@@ -1,4 +1,4 @@
-"""Placements as one makes them site by site: place by place along a short path, fast GPUs first."""
+"""Random site-by-site placements: endpoint by endpoint along a short path, fast GPUs first."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from solvers.memetic.randomness import below, uniform
 
 @inner
 def short_path(p, rng, path):  # type: ignore[no-untyped-def]
-    """Write to path[c] when place c is visited: from a random place always on to the nearest one."""
-    places = p.o.places
+    """Write to path[c] the rank of endpoint c on a nearest-neighbour path from a random start."""
+    endpoints = p.o.endpoints
     amount = p.o.message_bytes * p.o.batch
-    for c in range(places):
+    for c in range(endpoints):
         path[c] = -1
-    c = p.place[p.group[below(rng, len(p.group))]]
-    for step in range(places):
+    c = p.endpoint[p.group[below(rng, len(p.group))]]
+    for step in range(endpoints):
         path[c] = step
         nearest = -1
         least = np.inf
-        for d in range(places):
+        for d in range(endpoints):
             if path[d] < 0:
                 seconds = p.link[c, d, 0] + p.link[d, c, 0] + amount * (p.link[c, d, 1] + p.link[d, c, 1])
                 if nearest < 0 or seconds < least:
@@ -35,9 +35,9 @@ def short_path(p, rng, path):  # type: ignore[no-untyped-def]
 
 @inner
 def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
-    """Fill `queue` with GPUs along a path, fast ones first in each place, without the slowest types at random.
+    """Fill `queue` with GPUs along a path, fast ones first at each endpoint, a random number of slow types left out.
 
-    Returns their number.
+    Returns the length of the queue.
     """
     groups = len(p.counts)
     path = p.whole[CHOSEN]
@@ -48,11 +48,11 @@ def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
     limit = p.speed[b, below(rng, groups), 0] if uniform(rng) < 0.7 else slowest
     key, order = p.real[KEY], p.whole[ORDER]
     for k in range(groups):
-        key[k] = path[p.place[k]] + 0.5 * p.speed[b, k, 0] / slowest
+        key[k] = path[p.endpoint[k]] + 0.5 * p.speed[b, k, 0] / slowest
     order_by(key, order, groups)
     count = 0
-    for place in range(groups):
-        k = order[place]
+    for rank in range(groups):
+        k = order[rank]
         if p.speed[b, k, 0] <= limit:
             for _ in range(p.counts[k]):
                 queue[count] = k
@@ -62,9 +62,9 @@ def queue_gpus(p, rng, b, queue):  # type: ignore[no-untyped-def]
 
 @inner
 def site_by_site_placement(p, rng, r_index, b, stages, group):  # type: ignore[no-untyped-def]
-    """Stages inside places, stages of GPUs in a row wherever the borders lie, or pipelines inside places.
+    """Stages inside endpoints, stages of consecutive GPUs across borders, or pipelines inside endpoints.
 
-    Where that takes more GPUs than there are, the rest of the slots is filled at random.
+    Where that takes more GPUs than there are, the remaining slots are filled at random.
     """
     replicas = p.replicas[r_index]
     slots = replicas * stages
@@ -75,7 +75,7 @@ def site_by_site_placement(p, rng, r_index, b, stages, group):  # type: ignore[n
     chosen = p.whole[CHOSEN]
     taken = i = 0
     while i + together <= count and taken < slots:
-        if layout != 1 and p.place[queue[i]] != p.place[queue[i + together - 1]]:
+        if layout != 1 and p.endpoint[queue[i]] != p.endpoint[queue[i + together - 1]]:
             i += 1
             continue
         for _ in range(together):

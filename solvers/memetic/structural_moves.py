@@ -1,6 +1,6 @@
-"""Structural moves inside a grid: whole columns, segments and tails of pipelines change place.
+"""Structural moves within a grid: whole columns, segments and tails of pipelines are moved.
 
-Each writes a neighbour of the current plan over its split and placement; the caller loads and scores it.
+Each overwrites the split and placement of the current plan with a neighbour; the caller loads and scores it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from solvers.memetic.layer_split import fit_layers
 from solvers.memetic.randomness import below, uniform
 
 
-# A choice among seven moves, of one to ten lines each.
+# A dispatch over seven moves of one to ten lines each.
 @inner
 def reshape(p, rng):  # type: ignore[no-untyped-def]  # noqa: C901
-    """One random structural move; False, and nothing changed, if the draw was none."""
+    """One random structural move; False, with nothing changed, if the draw is invalid."""
     layers, group = p.layers, p.group
     replicas, stages = p.q[REPLICAS], p.q[STAGES]
     if stages < 2:
@@ -43,7 +43,7 @@ def reshape(p, rng):  # type: ignore[no-untyped-def]  # noqa: C901
             low += 1
             high -= 1
     else:
-        # A GPU rarely changes alone when speeds differ: its layers must follow.
+        # Where speeds differ, swapping a GPU rarely helps unless layers move as well.
         i = a + stages * below(rng, replicas)
         j = below(rng, len(group))
         size = 1 + below(rng, 3)
@@ -59,14 +59,14 @@ def reshape(p, rng):  # type: ignore[no-untyped-def]  # noqa: C901
 
 @inner
 def refit(p, stages):  # type: ignore[no-untyped-def]
-    """Fit the layers to a placement that changed a lot."""
+    """Fit the layers to the changed placement."""
     fit_layers(p, p.q[R_INDEX], p.q[B_INDEX], stages, p.layers, p.group)
     return True
 
 
 @inner
 def refill_column(p, rng, s, replicas, stages):  # type: ignore[no-untyped-def]
-    """Hand the GPUs of stage s to the unused and take unused ones near each other; False if there is none."""
+    """Replace the GPUs of stage s by unused ones near each other; False if there are none."""
     group, slots = p.group, replicas * stages
     if len(group) == slots:
         return False
@@ -78,15 +78,15 @@ def refill_column(p, rng, s, replicas, stages):  # type: ignore[no-untyped-def]
 
 @inner
 def gather_unused(p, rng, wanted, slots):  # type: ignore[no-untyped-def]
-    """Bring fast unused GPUs near a random one to the front of the unused ones; how many, at most `wanted`."""
+    """Move fast unused GPUs near a random one to the front of the unused; returns how many, at most `wanted`."""
     group = p.group
-    c = p.place[group[slots + below(rng, len(group) - slots)]]
+    c = p.endpoint[group[slots + below(rng, len(group) - slots)]]
     count = min(wanted, len(group) - slots)
     for free in range(slots, slots + count):
         least = np.inf
         chosen = free
         for i in range(free, len(group)):
-            d = p.place[group[i]]
+            d = p.endpoint[group[i]]
             seconds = p.link[c, d, 0] + p.link[d, c, 0] + p.o.message_bytes * (p.link[c, d, 1] + p.link[d, c, 1])
             seconds += p.speed[0, group[i], 0] * 2.0 * uniform(rng)
             if seconds < least:
@@ -98,7 +98,7 @@ def gather_unused(p, rng, wanted, slots):  # type: ignore[no-untyped-def]
 
 @inner
 def rotate(values, start, a, z):  # type: ignore[no-untyped-def]
-    """Take the entry at start + a out and put it in at start + z; the entries between move up."""
+    """Move the entry at start + a to start + z, shifting those in between."""
     moved = values[start + a]
     way = 1 if z > a else -1
     while a != z:
@@ -109,7 +109,7 @@ def rotate(values, start, a, z):  # type: ignore[no-untyped-def]
 
 @inner
 def swap_columns(layers, group, a, z, replicas, stages):  # type: ignore[no-untyped-def]
-    """Exchange two stages, GPUs and layers."""
+    """Swap two stages, GPUs and layers."""
     layers[a], layers[z] = layers[z], layers[a]
     for r in range(replicas):
         i, j = r * stages + a, r * stages + z
@@ -118,7 +118,7 @@ def swap_columns(layers, group, a, z, replicas, stages):  # type: ignore[no-unty
 
 @inner
 def swap_tails(rng, group, replicas, stages):  # type: ignore[no-untyped-def]
-    """Exchange the same stretch of stages between two pipelines; the stages keep their holders."""
+    """Swap the same range of stages between two pipelines; every stage keeps its holders."""
     r = below(rng, replicas)
     q = (r + 1 + below(rng, replicas - 1)) % replicas
     first = below(rng, stages)

@@ -1,4 +1,4 @@
-"""Plans that the search begins with: the best site by site of each grid, and the user's own."""
+"""Warm starts of the search: the best site-by-site plan of each grid, and the user's plan."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from instances.tables import Ints, Tables
 from solvers.core.interface import Budget, Problem
 from solvers.memetic.incumbent_log import IncumbentLog
 from solvers.memetic.population import Small
-from solvers.placements.best_plans import BestPlans, PricedPlan
+from solvers.placements.best_plans import BestPlans, EvaluatedPlan
 from solvers.placements.site_by_site import placements
 
 SLACK = 1.2
-"""A grid whose best plan site by site costs more than so many times the best of all is left to the search."""
+"""A grid whose best site-by-site plan is worse than so many times the best of all gets no warm start."""
 
 
 class WarmStarts(NamedTuple):
@@ -28,17 +28,17 @@ class WarmStarts(NamedTuple):
     groups: Small  # [i, n], slot r * S + s
 
 
-def price_placements(
+def evaluate_placements(
     problem: Problem, budget: Budget, most: int | None, log: IncumbentLog, site_by_site: list[BestPlans]
 ) -> None:
-    """Price placements site by site until all are priced or half of the budget is spent; `most` limits evaluations."""
+    """Evaluate site-by-site placements until all are done or half of the budget is spent; `most` limits evaluations."""
     deadline = log.deadline
     until = None if budget.seconds is None else (deadline.seconds + budget.seconds) / 2
     for placement in placements(problem.instance, problem.tables):
         if (most is not None and 2 * deadline.evaluations >= most) or (until is not None and deadline.seconds >= until):
             break
         for plans in site_by_site:
-            deadline.evaluations += plans.price(placement)
+            deadline.evaluations += plans.evaluate(placement)
             if plans.best is not None:
                 log.take(plans.best.value, plans.best)
     if problem.goal.front:
@@ -46,19 +46,19 @@ def price_placements(
 
 
 def placement_goals(goal: Goal) -> list[Goal]:
-    """What plans site by site are made for: the goal, or for a front its two ends."""
+    """Goals of the site-by-site plans: the problem's own, or for a front its two ends."""
     if not goal.front:
         return [goal]
     return [Goal(goal.figure, time_weight=1.0), Goal(goal.figure, energy_weight=1.0)]
 
 
 def warm_starts(tables: Tables, grids: Ints, start: Plan | None, site_by_site: Iterable[BestPlans]) -> WarmStarts:
-    """The arrays of all these plans, as far as their grids are searched."""
+    """The warm starts as arrays; plans on grids that are not searched are left out."""
     niches = {tuple(grid): niche for niche, grid in enumerate(grids.tolist())}
     chosen = sorted((plan for plans in site_by_site for plan in plans.by_grid()), key=lambda plan: plan.value)
     if start is not None:
         r_index, b = tables.replicas.index(start.replicas), tables.micro_batches.index(start.micro_batch)
-        chosen.insert(0, PricedPlan(0.0, r_index, b, np.array(start.layers), np.array(start.groups)))
+        chosen.insert(0, EvaluatedPlan(0.0, r_index, b, np.array(start.layers), np.array(start.groups)))
     chosen = [plan for plan in chosen if (plan.r_index, plan.b, len(plan.layers)) in niches]
     starts = WarmStarts(
         niche=np.array([niches[plan.r_index, plan.b, len(plan.layers)] for plan in chosen], dtype=np.int64),

@@ -1,1 +1,1 @@
-"""Plans made site by site: sites, short paths over them, three layouts and what a placement is worth."""
+"""Uniform plans, and site-by-site plans: sites, short paths over them, three layouts, evaluation."""

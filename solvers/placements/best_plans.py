@@ -1,4 +1,4 @@
-"""The best plan of every grid among the placements made site by site, as they come in."""
+"""The best plan of every grid among the site-by-site placements evaluated so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from instances.tables import Ints, Tables
 from solvers.placements.site_by_site import Placement
 
 
-class PricedPlan(NamedTuple):
+class EvaluatedPlan(NamedTuple):
     """A feasible plan as arrays, with the positions of R and mb in the tables."""
 
     value: float
@@ -28,12 +28,12 @@ class PricedPlan(NamedTuple):
 
 
 class BestPlans:
-    """Prices placements compiled; makes one goal's best plan of all, and of each grid what is not far behind.
+    """Evaluates placements, and keeps one goal's best plan overall and of each grid that is not far behind.
 
     Parameters
     ----------
     slack
-        What costs more than so many times the best plan is left out, which makes pricing faster; at least 1.
+        Plans worse than so many times the best one are dropped, which makes evaluation faster; at least 1.
     """
 
     def __init__(self, tables: Tables, goal: Goal, slack: float) -> None:
@@ -45,13 +45,13 @@ class BestPlans:
         self._packed, self._columns = pack(tables, goal), new_columns(tables)
         self._best = [no_plans(tables) for _ in tables.replicas]
         self._groups: dict[tuple[int, int, int], Ints] = {}  # placement of the best plan, by R, S and b
-        self.best: PricedPlan | None = None
+        self.best: EvaluatedPlan | None = None
         nothing = Placement(np.zeros((1, 1), dtype=np.int64), equal=False, every_depth=False)
-        self.price(nothing, -np.inf)  # compiles, or loads what was compiled
+        self.evaluate(nothing, -np.inf)  # compiles, or loads what was compiled
 
-    def price(self, placement: Placement, least: float = np.inf) -> int:
-        """Take in one placement, at each of its depths, if below `least`; number of plans priced."""
-        from solvers.placements.evaluate_placement import price_placement
+    def evaluate(self, placement: Placement, least: float = np.inf) -> int:
+        """Evaluate a placement at each of its depths, keeping plans below `least`; number of plans evaluated."""
+        from solvers.placements.evaluate_placement import evaluate_placement
 
         replicas, width = placement.groups.shape
         r_index = self._tables.replicas.index(replicas)
@@ -61,24 +61,24 @@ class BestPlans:
         before = values.copy()
         shallowest = 1 if placement.every_depth else width
         where = self._packed, r_index, placement.groups, placement.equal, shallowest
-        priced: int = price_placement(*where, least, self._slack, self._columns, self._best[r_index])
-        if priced:
+        evaluated: int = evaluate_placement(*where, least, self._slack, self._columns, self._best[r_index])
+        if evaluated:
             for stages, b in np.argwhere(values < before).tolist():
                 self._groups[r_index, stages, b] = placement.groups
                 if values[stages, b] < least:
                     least = float(values[stages, b])
                     self.best = self._plan(r_index, stages, b)
-        return priced
+        return evaluated
 
-    def by_grid(self) -> Iterator[PricedPlan]:
+    def by_grid(self) -> Iterator[EvaluatedPlan]:
         """The best plan of each grid that has one within the slack."""
         for r_index, stages, b in sorted(self._groups):
             if self.best is not None and self._best[r_index].values[stages, b] < self.best.value * self._slack:
                 yield self._plan(r_index, stages, b)
 
-    def _plan(self, r_index: int, stages: int, b: int) -> PricedPlan:
+    def _plan(self, r_index: int, stages: int, b: int) -> EvaluatedPlan:
         values, layers, turned = self._best[r_index]
         groups = self._groups[r_index, stages, b][:, :stages]
         if turned[stages, b]:
             groups = groups[:, ::-1]
-        return PricedPlan(float(values[stages, b]), r_index, b, layers[stages, b, :stages].copy(), groups)
+        return EvaluatedPlan(float(values[stages, b]), r_index, b, layers[stages, b, :stages].copy(), groups)

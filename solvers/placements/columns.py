@@ -1,4 +1,4 @@
-"""What a placement's stages take and hold, column by column, so that every depth and direction reads one table."""
+"""Seconds, energy and memory limits of a placement, column by column: one table serves every depth and direction."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from solvers.kernel.evaluation import kind_of
 
 
 class Columns(NamedTuple):
-    """What columns c of a placement take and hold."""
+    """Properties of the columns c of a placement, each a stage at some depth."""
 
     seconds: Floats  # [last, c, layers] of the slowest holder, forward and backward, as an inner or the last stage
     above: Floats  # [last, c, layers] energy above idle of all holders, for a micro-batch each
-    idle: Floats  # [c] figure per second that the holders wait
+    idle: Floats  # [c] energy per second that the holders wait
     most: Ints  # [kind, c] most layers that fit all holders, `kind` = 2*first + last
 
 
@@ -28,7 +28,7 @@ def new_columns(tables: Tables) -> Columns:
 
 
 @inner
-def price_columns(p, r_index, b, groups, shallowest, into):  # type: ignore[no-untyped-def]
+def fill_columns(p, r_index, b, groups, shallowest, into):  # type: ignore[no-untyped-def]
     """Fill the `Columns` for all columns of `groups`, of which the first S >= `shallowest` are to be stages."""
     replicas, columns = groups.shape
     total = p.o.total
@@ -39,13 +39,13 @@ def price_columns(p, r_index, b, groups, shallowest, into):  # type: ignore[no-u
             most[kind, c] = total
         for count in range(total + 1):
             seconds[1, c, count] = above[1, c, count] = 0.0
-        ends = c == 0 or c >= shallowest - 1  # some pipeline, or one turned round
+        ends = c == 0 or c >= shallowest - 1  # of a pipeline in either direction
         slowest = joules = 0.0
         r = 0
         while r < replicas:
             k = groups[r, c]
             alike = 0
-            while r < replicas and groups[r, c] == k:  # neighbours often are
+            while r < replicas and groups[r, c] == k:  # neighbours often are alike
                 alike += 1
                 r += 1
             idle[c] += alike * p.rates[k, 1]
@@ -66,7 +66,7 @@ def price_columns(p, r_index, b, groups, shallowest, into):  # type: ignore[no-u
 
 @inner
 def energy_at_least(columns, turned, stages, layers, count, time):  # type: ignore[no-untyped-def]
-    """Energy of a plan of the first S columns that takes `time` at least, its links left out."""
+    """Lower bound on the energy of a plan of the first S columns that takes at least `time`, without its links."""
     busy = waiting = 0.0
     for s in range(stages):
         c = stages - 1 - s if turned else s
@@ -79,10 +79,10 @@ def energy_at_least(columns, turned, stages, layers, count, time):  # type: igno
 def balance(columns, turned, limit, stages, layers):  # type: ignore[no-untyped-def]
     """Write the split of the first S columns to layers[:S] whose slowest stage is fastest, the head counted.
 
-    One layer each to begin with; then each further one goes to the stage with memory left that will be least busy with
-    it, the earlier one on ties. That is exact, since a layer more makes no stage faster. With `turned` the last
+    Every stage starts with one layer; each further one goes to the stage with memory left that is fastest with it, the
+    earlier one on ties. This greedy rule is exact, since a further layer makes no stage faster. With `turned` the last
     column is the first stage. Returns the seconds of a micro-batch in the slowest stage; -1 if no split fits or
-    one would take `limit` seconds or more.
+    the slowest stage would take `limit` seconds or more.
     """
     seconds, most = columns.seconds, columns.most
     total = seconds.shape[2] - 1

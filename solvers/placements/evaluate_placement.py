@@ -1,4 +1,4 @@
-"""The best plans of a placement at every depth: layers by speed, every micro-batch, either end first."""
+"""The best plans of a placement at every depth, micro-batch size and direction, layers balanced by speed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from solvers.core.compiled import compiled, inner
 from solvers.kernel.evaluation import kind_of, pipeline_cost
 from solvers.kernel.packed import CHOSEN, ENERGY_WEIGHT, LEFT, TIME_CAP, TIME_WEIGHT, TRIAL
 from solvers.kernel.value import plan_value
-from solvers.placements.columns import balance, energy_at_least, price_columns
+from solvers.placements.columns import balance, energy_at_least, fill_columns
 
 ALMOST = 1 - 1e-12
-"""Takes off more than rounding adds."""
+"""Lowers a bound by more than rounding adds."""
 
 
 class BestByGrid(NamedTuple):
@@ -34,14 +34,14 @@ def no_plans(tables: Tables) -> BestByGrid:
 
 
 @inner
-def exchange_of_places(p, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
-    """D_s as `exchange_cost` has it, up to rounding, place by place: far less work where many holders are near."""
+def exchange_by_endpoint(p, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """D_s as in `exchange_cost`, up to rounding, but summed by endpoint: far less work where many holders share one."""
     holders, known = p.whole[LEFT], p.whole[CHOSEN]
-    for c in range(p.o.places):
+    for c in range(p.o.endpoints):
         holders[c] = 0
     distinct = 0
     for r in range(replicas):
-        c = p.place[group[r * stages + s]]
+        c = p.endpoint[group[r * stages + s]]
         if holders[c] == 0:
             known[distinct] = c
             distinct += 1
@@ -61,7 +61,7 @@ def exchange_of_places(p, share, group, s, replicas, stages):  # type: ignore[no
 
 @inner
 def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """What a plan costs without the energy of its links, less rounding: its value is no lower."""
+    """Lower bound on the value of a plan: without the energy of its links, less rounding."""
     replicas = p.replicas[r_index]
     count = p.o.batch // (replicas * p.sizes[b])
     first = np.int64(0)  # numba would compile `pipeline_cost` again for a literal
@@ -69,7 +69,7 @@ def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[n
     seconds = above = waiting = 0.0
     for r in range(replicas):
         start = r * stages
-        alike = r > 0  # neighbours often are
+        alike = r > 0  # as neighbouring pipelines often are
         for slot in range(start, start + stages):
             alike = alike and group[slot] == group[slot - stages]
         if not alike:
@@ -84,7 +84,7 @@ def value_without_links(p, r_index, b, stages, layers, group):  # type: ignore[n
     if replicas > 1:
         for s in range(stages):
             share = p.gradient[kind_of(s, stages), layers[s]] / replicas
-            exchange = max(exchange, exchange_of_places(p, share, group, s, replicas, stages))
+            exchange = max(exchange, exchange_by_endpoint(p, share, group, s, replicas, stages))
     time = slowest + exchange
     if time * ALMOST > p.goal[TIME_CAP]:
         return np.inf
@@ -110,10 +110,10 @@ def split_layers(p, columns, turned, equal, stages, count, known, split):  # typ
     return ALMOST * (time_weight * count * slowest + energy_weight * energy) < known
 
 
-# Loops over four dimensions; most lines are the description.
+# Nested loops; most lines are the description.
 @compiled
-def price_placement(p, r_index, groups, equal, shallowest, least, slack, columns, best):  # type: ignore[no-untyped-def]  # noqa: C901
-    """Price the first S columns of a placement for every S and micro-batch size and keep the best plan of each.
+def evaluate_placement(p, r_index, groups, equal, shallowest, least, slack, columns, best):  # type: ignore[no-untyped-def]  # noqa: C901
+    """Evaluate the first S columns of a placement for every S and micro-batch size and keep the best plan of each.
 
     Parameters
     ----------
@@ -122,45 +122,46 @@ def price_placement(p, r_index, groups, equal, shallowest, least, slack, columns
     groups
         [R, C] the placement.
     equal
-        Share the layers equally and keep the direction, as the usual launch does.
+        Equal layers and this direction only, as in the usual launch.
     shallowest
         Least S.
     least, slack
-        Value of the best plan so far, or infinite; what is not below `slack` times the best is left out.
+        Value of the best plan so far, or infinite; plans not below `slack` times the best are dropped.
     columns
         `Columns`, scratch.
     best
-        `BestByGrid`, lowered where the placement gives less.
+        `BestByGrid`, updated where the placement is better.
 
     Returns
     -------
-    plans priced
+    plans evaluated
     """
     replicas, width = groups.shape
-    priced = 0
+    evaluated = 0
     split, placed = p.whole[TRIAL], p.group
     for b in range(p.o.choices):
         if p.o.batch % (replicas * p.sizes[b]) != 0:
             continue
         count = p.o.batch // (replicas * p.sizes[b])
         if not equal:
-            price_columns(p, r_index, b, groups, shallowest, columns)
+            fill_columns(p, r_index, b, groups, shallowest, columns)
         for stages in range(shallowest, width + 1):
             for way in range(1 if equal or stages == 1 else 2):
+                turned = way == 1
                 known = min(best.values[stages, b], slack * least)
-                if not split_layers(p, columns, way == 1, equal, stages, count, known, split):
+                if not split_layers(p, columns, turned, equal, stages, count, known, split):
                     continue
                 for r in range(replicas):
                     for s in range(stages):
-                        placed[r * stages + s] = groups[r, stages - 1 - s if way == 1 else s]
+                        placed[r * stages + s] = groups[r, stages - 1 - s if turned else s]
                 if value_without_links(p, r_index, b, stages, split, placed) >= known:
                     continue
-                priced += 1
+                evaluated += 1
                 value = plan_value(p.o, p.q, p.f, r_index, b, stages, split, placed)
                 if value < known:
                     best.values[stages, b] = value
                     least = min(least, value)
-                    best.turned[stages, b] = way == 1
+                    best.turned[stages, b] = turned
                     for s in range(stages):
                         best.layers[stages, b, s] = split[s]
-    return priced
+    return evaluated

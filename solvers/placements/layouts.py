@@ -1,7 +1,6 @@
-"""Three ways to lay pipelines out along a path over the sites; each gives R x S arrays of groups.
+"""Three ways to lay out pipelines along a path over the sites; each yields R x S arrays of groups.
 
-A layout stage by stage begins alike at every depth, so it is made once, as deep as it goes: its first columns
-are the layout of fewer stages.
+A layout by stages is made once, as deep as it goes: its first columns are the layout with fewer stages.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from solvers.placements.sites import Site
 
 
 def stages_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
-    """Every stage's R holders share a site: a site of m GPUs serves m // R stages, then comes the next site."""
+    """The R holders of a stage share a site: a site of m GPUs serves m // R stages, then the next site follows."""
     for replicas in tables.replicas:
         blocks: list[Sequence[int]] = []
         for site in path:
@@ -25,14 +24,14 @@ def stages_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
 
 
 def stages_across_sites(tables: Tables, gpus: Sequence[int]) -> Iterator[Ints]:
-    """Each R GPUs in a row form a stage, wherever the sites' borders lie: for sites smaller than R."""
+    """Each R consecutive GPUs form a stage, across the borders of sites: for sites smaller than R."""
     for replicas in tables.replicas:
         starts = range(0, len(gpus) - replicas + 1, replicas)
         yield from _columns(tables, [gpus[start : start + replicas] for start in starts[: tables.layers]])
 
 
 def pipelines_inside_sites(tables: Tables, path: Sequence[Site]) -> Iterator[Ints]:
-    """Every pipeline stays in a site: one of m GPUs runs m // S pipelines, its fast GPUs serving the first stages."""
+    """Every pipeline stays inside a site: one of m GPUs runs m // S pipelines, its fast GPUs in the first stages."""
     sites = [np.array(site.gpus, dtype=np.int64) for site in path]
     for stages in range(1, min(tables.layers, max(map(len, sites))) + 1):
         most = sum(len(gpus) // stages for gpus in sites)

@@ -1,7 +1,7 @@
-"""Every placement of the site-by-site rule, each once: the usual launch first.
+"""All site-by-site placements, each once, after the usual launch.
 
-The GPUs in listed order come before all else, with layers shared equally as the usual launch does (docs/model.md,
-Baselines) and by speed: nobody gives up a launch that works for a worse plan.
+The GPUs in listed order come first, with equal layers as in the usual launch (docs/model.md, Baselines) and with
+layers balanced by speed: nobody would replace a launch that works by a worse plan.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import NamedTuple
 from instances.instance import Instance
 from instances.tables import Ints, Tables
 from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
-from solvers.placements.sites import pools, short_paths
+from solvers.placements.sites import fast_sites, short_paths
 from solvers.placements.uniform import listed_gpus
 
 
 class Placement(NamedTuple):
-    """Groups of R pipelines of C stages; with `every_depth`, its first stages alone are placements as well."""
+    """Groups of R pipelines of C stages; with `every_depth`, its first S stages alone are placements as well."""
 
     groups: Ints  # [R, C]
-    equal: bool  # share the layers equally, in this direction, as the usual launch does
+    equal: bool  # equal layers, in this direction only, as in the usual launch
     every_depth: bool
 
 
 def placements(instance: Instance, tables: Tables) -> Iterator[Placement]:
-    """All placements, those that come up again left out."""
+    """All placements without repetitions."""
     seen: set[tuple[int, bool, bool, int]] = set()
-    for placement in _with_repeats(instance, tables):
+    for placement in _with_repetitions(instance, tables):
         groups, equal, every_depth = placement
         key = groups.shape[1], equal, every_depth, hash(groups.tobytes())
         if key not in seen:
@@ -35,19 +35,19 @@ def placements(instance: Instance, tables: Tables) -> Iterator[Placement]:
             yield placement
 
 
-def _with_repeats(instance: Instance, tables: Tables) -> Iterator[Placement]:
+def _with_repetitions(instance: Instance, tables: Tables) -> Iterator[Placement]:
     if not tables.micro_batches:
         return
     listed = [gpu.group for gpu in listed_gpus(instance)]
     for equal in (True, False):
         for groups in stages_across_sites(tables, listed):
             yield Placement(groups, equal, True)
-    for sites in pools(instance, tables):
+    for sites in fast_sites(instance, tables):
         for path in short_paths(tables, sites):
-            in_a_row = [group for site in path for group in site.gpus]
+            consecutive = [group for site in path for group in site.gpus]
             for groups in stages_inside_sites(tables, path):
                 yield Placement(groups, False, True)
             for groups in pipelines_inside_sites(tables, path):
                 yield Placement(groups, False, False)
-            for groups in stages_across_sites(tables, in_a_row):
+            for groups in stages_across_sites(tables, consecutive):
                 yield Placement(groups, False, True)

@@ -1,4 +1,4 @@
-"""Sites and short paths over them: where the GPUs are, fastest first, and which site is near which."""
+"""Sites, each with its GPUs, fastest first, and short paths over them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from instances.instance import Instance
 from instances.tables import Floats, Tables
 
 STARTS = 4  # paths begin at each of so many sites, those with most GPUs
-POOLS = 4  # how many pools are tried at most, from all GPU types to the fastest only
+SELECTIONS = 4  # most selections of GPU types tried, from all to the fastest alone
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ def seconds_per_layer(tables: Tables) -> Floats:
     return seconds
 
 
-def pools(instance: Instance, tables: Tables) -> Iterator[list[Site]]:
+def fast_sites(instance: Instance, tables: Tables) -> Iterator[list[Site]]:
     """The sites with all GPU types, then without the slowest, and so on to the fastest type alone.
 
-    A type is as slow as its slowest group. Where there are more types than pools, several leave at once.
+    A type is as slow as its slowest group. With more types than selections, several are dropped at once.
     """
     slow = seconds_per_layer(tables)
     types: dict[str, float] = {}
     for k, group in enumerate(instance.groups):
         types[group.gpu] = max(types.get(group.gpu, 0.0), float(slow[k]))
     limits = sorted(set(types.values()), reverse=True)
-    for limit in limits[:: -(-len(limits) // POOLS)]:
+    for limit in limits[:: -(-len(limits) // SELECTIONS)]:
         yield _sites(instance, slow, {gpu for gpu, seconds in types.items() if seconds <= limit})
 
 
 def _sites(instance: Instance, slow: Floats, types: set[str]) -> list[Site]:
-    """The sites with GPUs of these types; one with a power cap lends what the cap allows, the fastest first."""
+    """The sites with GPUs of these types; under a power cap as many as it allows, the fastest first."""
     found = []
     for region in dict.fromkeys(group.region for group in instance.groups):
         site = (instance.sites or {}).get(region)
@@ -62,10 +62,10 @@ def _sites(instance: Instance, slow: Floats, types: set[str]) -> list[Site]:
 
 
 def short_paths(tables: Tables, sites: list[Site]) -> Iterator[list[Site]]:
-    """From each of the largest sites on, always to the nearest site not yet visited.
+    """From each of the largest sites, always on to the nearest site not yet visited.
 
-    Two sites are as far apart as the activations of a whole batch take, there and back, on the mean of
-    their GPU groups' links.
+    The distance of two sites is the time that the activations of a whole batch take, there and back, averaged over
+    the links of their GPU groups.
     """
     seconds = tables.latency + tables.message_bytes * tables.batch / tables.bandwidth
     members = [list(dict.fromkeys(site.gpus)) for site in sites]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvers.dtfm.message_times import Matrix, Network
+from solvers.dtfm.message_times import Matrix, MessageTimes
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -35,8 +35,8 @@ def link_units(delay_ms: Any, bandwidth_gbps: Any) -> tuple[Matrix, Matrix]:
 
 def make_problem(facts: dict[str, Any], delay_ms: Any, bandwidth_gbps: Any, sizes_gb: Any) -> Problem:
     links = link_units(delay_ms, bandwidth_gbps)
-    network = Network.of(*links, sizes_gb["activation"] * 1e9, sizes_gb["gradient"] * 1e9, facts["replicas"])
-    return Problem(facts["name"], facts["stages"], facts["replicas"], *network, facts)
+    times = MessageTimes.of(*links, sizes_gb["activation"] * 1e9, sizes_gb["gradient"] * 1e9, facts["replicas"])
+    return Problem(facts["name"], facts["stages"], facts["replicas"], *times, facts)
 
 
 def tiny_problems() -> list[Problem]:

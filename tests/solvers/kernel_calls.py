@@ -42,7 +42,7 @@ try_plan = callable_from_python(reevaluation.try_plan)
 draw_groups = callable_from_python(sampling.draw_groups)
 draw_split = callable_from_python(sampling.draw_split)
 repair_split = callable_from_python(sampling.repair_split)
-price_columns = callable_from_python(columns.price_columns)
+fill_columns = callable_from_python(columns.fill_columns)
 balance = callable_from_python(columns.balance)
 
 

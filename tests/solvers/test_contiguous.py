@@ -19,10 +19,10 @@ from solvers.core.interface import Budget, Status
 from solvers.kernel.packed import pack
 from solvers.placements.columns import new_columns
 from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
-from solvers.placements.sites import Site, pools, short_paths
+from solvers.placements.sites import Site, fast_sites, short_paths
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance
-from tests.random_plans import roomy
+from tests.random_plans import with_ample_memory
 from tests.solving import outcome_of, problem_of
 
 CLOSE = 1e-9
@@ -70,20 +70,20 @@ def test_whole_pipelines_stay_inside_a_site_and_fast_gpus_serve_the_first_stages
 
 def test_slow_types_leave_the_pool_one_after_the_other() -> None:
     instance = hand_instance(groups__0__count=2)
-    regions = [[site.region for site in sites] for sites in pools(instance, Tables.of(instance))]
+    regions = [[site.region for site in sites] for sites in fast_sites(instance, Tables.of(instance))]
     assert regions == [["west", "east"], ["east"]]
 
 
 def test_a_capped_site_lends_what_its_cap_allows() -> None:
     instance = changed(hand_instance(groups__0__count=4), {"sites": {"west": {"power_cap": 250}}})
-    sites = next(iter(pools(instance, Tables.of(instance))))
+    sites = next(iter(fast_sites(instance, Tables.of(instance))))
     assert {site.region: len(site.gpus) for site in sites} == {"west": 2, "east": 1}
 
 
 def test_a_path_goes_on_to_the_nearest_site() -> None:
     instance = generate("dtfm", 64, 0, {"scenario": "worldwide"})
     tables = Tables.of(instance)
-    for path in short_paths(tables, next(iter(pools(instance, tables)))):
+    for path in short_paths(tables, next(iter(fast_sites(instance, tables)))):
         assert len(path) == len({site.region for site in path}) == 8
 
 
@@ -110,7 +110,7 @@ def test_it_has_a_plan_wherever_megatron_has_one_and_a_better_value(seed: int) -
 
 
 def test_single_gpus_all_over_the_world_make_a_plan() -> None:
-    instance = roomy(random_instance(1, 6))
+    instance = with_ample_memory(random_instance(1, 6))
     alone = {f"groups.{k}.region": f"place-{k}" for k in range(len(instance.groups))}
     sites = {f"place-{k}": {"carbon": 1.0, "price": 1.0} for k in range(len(instance.groups))}
     outcome = outcome_of("contiguous", problem_of(changed(instance, {**alone, "sites": sites}), "time"))
@@ -124,39 +124,39 @@ def test_the_head_counts_in_the_split(vocab: int, expected: list[int]) -> None:
 
     vocab 56: 0.4 of a block, 4.4 against 4. vocab 1,400: 9.3 blocks, so every layer that can leaves the last stage.
     """
-    from tests.solvers.kernel_calls import balance, price_columns
+    from tests.solvers.kernel_calls import balance, fill_columns
 
-    instance = roomy(hand_instance(model__layers=8, model__vocab=vocab, groups__1__flops=1e6))
+    instance = with_ample_memory(hand_instance(model__layers=8, model__vocab=vocab, groups__1__flops=1e6))
     problem = problem_of(instance, "time")
     layers = np.zeros(2, dtype=np.int64)
-    priced = new_columns(problem.tables)
-    price_columns(pack(problem.tables, problem.goal), 0, 0, np.array([[0, 1]]), 2, priced)
-    slowest = balance(priced, False, np.inf, 2, layers)
+    filled = new_columns(problem.tables)
+    fill_columns(pack(problem.tables, problem.goal), 0, 0, np.array([[0, 1]]), 2, filled)
+    slowest = balance(filled, False, np.inf, 2, layers)
     assert layers.tolist() == expected
     head = 4 * 1_000 * vocab / 1e6
     assert slowest == pytest.approx(max(0.6 * layers[0], 0.6 * layers[1] + head))
 
 
 def test_no_split_of_layers_has_a_faster_slowest_stage() -> None:
-    from tests.solvers.kernel_calls import balance, price_columns
+    from tests.solvers.kernel_calls import balance, fill_columns
 
     for seed in range(20):
         problem = problem_of(random_instance(seed), "time")
         tables = problem.tables
-        packed, priced = pack(tables, problem.goal), new_columns(tables)
+        packed, filled = pack(tables, problem.goal), new_columns(tables)
         for grid in tables.grids():
             r, b = tables.indices(grid)
             groups = np.repeat(np.arange(len(tables.counts)), tables.counts)[: grid.replicas * grid.stages]
             groups = groups.reshape(grid.replicas, grid.stages)
             layers = np.zeros(grid.stages, dtype=np.int64)
-            price_columns(packed, r, b, groups, grid.stages, priced)
+            fill_columns(packed, r, b, groups, grid.stages, filled)
             for turned in (False, True):
-                slowest = balance(priced, turned, np.inf, grid.stages, layers)
+                slowest = balance(filled, turned, np.inf, grid.stages, layers)
                 stages = np.arange(grid.stages)
                 columns = stages[::-1] if turned else stages
                 first, last = (stages == 0).astype(int), (stages == grid.stages - 1).astype(int)
-                splits = splits_within(tables.layers, priced.most[2 * first + last, columns])
-                best = min((priced.seconds[last, columns, split].max() for split in splits), default=-1.0)
+                splits = splits_within(tables.layers, filled.most[2 * first + last, columns])
+                best = min((filled.seconds[last, columns, split].max() for split in splits), default=-1.0)
                 assert slowest == pytest.approx(best)
 
 

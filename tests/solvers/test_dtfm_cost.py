@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from solvers.dtfm.cost import partition_cost, read_pipelines
 from solvers.dtfm.matching import bottleneck_matching
-from solvers.dtfm.message_times import Network
+from solvers.dtfm.message_times import MessageTimes
 from solvers.dtfm.path import held_karp, improved_path, path_length, shortest_path
 from tests.solvers.dtfm_facts import Problem, link_units, scenarios, tiny_problems
 
@@ -66,9 +66,9 @@ def test_asymmetric_links_charge_the_busier_direction() -> None:
 def test_the_matrices_are_the_formulas_arithmetic() -> None:
     """10 and 30 ms, 1 and 2 Gbit/s, 0.25 GB = 2 Gbit: 2.01 and 1.03 s, mean 1.52; a half twice: 2.02."""
     links = link_units([[0, 10], [30, 0]], [[1, 1], [2, 1]])
-    network = Network.of(*links, 0.25e9, 0.25e9, replicas=2)
-    assert network.hop == pytest.approx(np.array([[0, 1.52], [1.52, 0]]))
-    assert network.exchange == pytest.approx(np.array([[0, 2.02], [1.06, 0]]))
+    times = MessageTimes.of(*links, 0.25e9, 0.25e9, replicas=2)
+    assert times.hop == pytest.approx(np.array([[0, 1.52], [1.52, 0]]))
+    assert times.exchange == pytest.approx(np.array([[0, 2.02], [1.06, 0]]))
 
 
 @given(square(5))

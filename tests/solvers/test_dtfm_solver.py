@@ -18,14 +18,14 @@ from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Status
 from solvers.core.registry import make_solver
-from solvers.dtfm.grid_search import GridSearch, fillable_shapes
-from solvers.dtfm.message_times import network_of
+from solvers.dtfm.grid_search import GridSearch, shapes_within_memory
+from solvers.dtfm.message_times import message_times_of
 from solvers.dtfm.scheduler import Dtfm
 from solvers.placements.uniform import Shape, equal_layers
 from tests.cases import DATA
 from tests.editing import changed, hand_instance
 from tests.random_instances import random_instance
-from tests.random_plans import roomy
+from tests.random_plans import with_ample_memory
 from tests.solving import problem_of
 
 MEASURED = json.loads((DATA / "dtfm-measured.json").read_text(encoding="utf-8"))["scenarios"]
@@ -62,10 +62,10 @@ def test_messages_are_those_of_the_whole_batch_and_of_an_even_share_of_the_param
     4,000 for each of two stages; from a to b at 10,000 bytes/s, 0.05 + 0.4.
     """
     instance = hand_instance()
-    network = network_of(instance, Tables.of(instance), np.array([0, 1]), replicas=1, stages=2)
-    assert network.hop[0, 1] == network.hop[1, 0] == pytest.approx(0.05 + 1.2)
-    assert network.whole_gradient[0, 1] == pytest.approx(0.05 + 0.4)
-    assert network.exchange[0, 1] == pytest.approx(2 * (0.05 + 0.4))
+    times = message_times_of(instance, Tables.of(instance), np.array([0, 1]), replicas=1, stages=2)
+    assert times.hop[0, 1] == times.hop[1, 0] == pytest.approx(0.05 + 1.2)
+    assert times.whole_gradient[0, 1] == pytest.approx(0.05 + 0.4)
+    assert times.exchange[0, 1] == pytest.approx(2 * (0.05 + 0.4))
 
 
 def test_both_costs_of_each_grid_are_reported_and_the_best_time_is_kept() -> None:
@@ -91,7 +91,7 @@ def test_it_sees_no_compute_speed() -> None:
 
 
 def test_layers_are_equal_and_all_gpus_are_used() -> None:
-    instance = roomy(random_instance(3, 6))
+    instance = with_ample_memory(random_instance(3, 6))
     plan = solve(instance).plan
     assert plan is not None
     assert plan.layers == equal_layers(instance.model.layers, plan.stages)
@@ -100,7 +100,7 @@ def test_layers_are_equal_and_all_gpus_are_used() -> None:
 
 def test_gpus_listed_last_are_left_out_where_no_grid_of_all_is_legal() -> None:
     """5 GPUs, 4 layers and a batch of 8: neither 5 pipelines nor 5 stages. So 4 GPUs, the first ones."""
-    instance = roomy(hand_instance(model__layers=4, training__global_batch=8, groups__0__count=4))
+    instance = with_ample_memory(hand_instance(model__layers=4, training__global_batch=8, groups__0__count=4))
     outcome = solve(instance)
     assert outcome.plan is not None
     assert {group for row in outcome.plan.groups for group in row} == {0}
@@ -109,7 +109,7 @@ def test_gpus_listed_last_are_left_out_where_no_grid_of_all_is_legal() -> None:
 
 @pytest.mark.parametrize("layers", [1, 2], ids=["one stage", "one pipeline or one stage"])
 def test_grids_with_a_single_partition_take_one_candidate(layers: int) -> None:
-    outcome = solve(roomy(hand_instance(model__layers=layers)))
+    outcome = solve(with_ample_memory(hand_instance(model__layers=layers)))
     assert outcome.plan is not None
     assert outcome.evaluations == len(outcome.details["own_costs"]) == layers
     assert not outcome.limit_reached
@@ -117,7 +117,7 @@ def test_grids_with_a_single_partition_take_one_candidate(layers: int) -> None:
 
 def test_one_gpu_is_a_plan() -> None:
     data = {"groups": [hand_instance().groups[0].model_dump(exclude_none=True)], "network": NO_NETWORK}
-    outcome = solve(roomy(changed(hand_instance(), data)))
+    outcome = solve(with_ample_memory(changed(hand_instance(), data)))
     assert outcome.plan == Plan.from_groups(1, [2], [[0]])
 
 
@@ -125,12 +125,12 @@ def test_a_grid_is_searched_only_if_some_partition_fits() -> None:
     """Every grid of two GPUs uses both, so one with less than a block's 16,000 bytes of state leaves none."""
     for memory, expected in ((1e6, [1, 2]), (1e3, [])):
         instance = hand_instance(groups__0__memory=memory, groups__1__memory=1e6)
-        shapes = fillable_shapes(instance, Tables.of(instance), 2)
+        shapes = shapes_within_memory(instance, Tables.of(instance), 2)
         assert [shape.stages for shape in shapes] == expected
 
 
 def test_a_power_cap_below_the_draw_of_all_leaves_gpus_out() -> None:
-    instance = roomy(hand_instance())
+    instance = with_ample_memory(hand_instance())
     capped = changed(instance, {"sites": {"east": {"power_cap": 100}}})
     plan = solve(capped).plan
     assert plan is not None

@@ -48,7 +48,7 @@ def random_plan(instance: Instance, seed: int) -> Plan:
     return Plan.from_groups(size, layers, [order[r * stages : (r + 1) * stages] for r in range(replicas)])
 
 
-def roomy_instance(seed: int) -> Instance:
+def ample_instance(seed: int) -> Instance:
     """A random instance of 6 to 8 GPUs whose links are slow and lopsided, without limits that could bind."""
     instance = random_instance(seed, 6 + seed % 3)
     draw = stream("lopsided", seed)
@@ -92,7 +92,7 @@ def _by_forward_step(costs: BoundedCosts, plan: Plan) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_model_of_one_plan_costs_what_the_referee_says(seed: int) -> None:
-    instance = roomy_instance(seed)
+    instance = ample_instance(seed)
     for number in range(3):
         plan = random_plan(instance, 3 * seed + number)
         assert not violations(instance, plan)
@@ -103,7 +103,7 @@ def test_a_model_of_one_plan_costs_what_the_referee_says(seed: int) -> None:
             value = problem.value(plan)
             assert value is not None
             for model in MODELS:
-                where = f"{model} on roomy instance {seed}, plan {number}, {text}"
+                where = f"{model} with ample memory, instance {seed}, plan {number}, {text}"
                 answer = model.solve(only(problem, plan), 1.1 * value, None)
                 assert answer.claim is Claim.BEST, where
                 assert answer.plan == plan, where
@@ -115,7 +115,7 @@ def test_a_model_of_one_plan_costs_what_the_referee_says(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_relaxation_of_one_plan_is_below_the_referee(seed: int) -> None:
     """With one pipeline it is exact; with several it knows the slowest, but not the whole of the exchange."""
-    instance = roomy_instance(seed)
+    instance = ample_instance(seed)
     for number in range(5):
         plan = random_plan(instance, 5 * seed + number)
         problem = Problem(instance, Goal(time_weight=1.0))
@@ -135,7 +135,7 @@ def test_the_relaxation_of_one_plan_is_below_the_referee(seed: int) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_plan_at_the_target_is_not_below_it(model: Model) -> None:
-    instance = roomy_instance(2)
+    instance = ample_instance(2)
     plan = random_plan(instance, 5)
     problem = Problem(instance, Goal(time_weight=1.0))
     value = problem.value(plan)
@@ -146,7 +146,7 @@ def test_a_plan_at_the_target_is_not_below_it(model: Model) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_forbidden_plan_is_not_found_again(model: Model) -> None:
-    instance = roomy_instance(2)
+    instance = ample_instance(2)
     plan = random_plan(instance, 5)
     problem = Problem(instance, Goal(time_weight=1.0))
     value = problem.value(plan)
@@ -159,7 +159,7 @@ def test_a_forbidden_plan_is_not_found_again(model: Model) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_with_many_pipelines_every_plan_is_found_once(model: Model) -> None:
     """Eight single GPUs, seven pipelines of one stage: eight plans, whatever the order of their pipelines."""
-    instance, size = roomy_instance(2), 8
+    instance, size = ample_instance(2), 8
     first = instance.groups[0].model_copy(update={"count": 1})
     groups = tuple(first.model_copy(update={"name": f"g{k}"}) for k in range(size))
     latency = tuple(tuple(1e-3 * (1 + a + 2 * b) for b in range(size)) for a in range(size))

@@ -20,12 +20,12 @@ from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
 from solvers.exact.bounded_costs import BoundedCosts
-from solvers.exact.branch_and_bound import Search
+from solvers.exact.branch_and_bound import BranchAndBound
 from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
 from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
 from solvers.exact.grid_bounds import grid_bounds
-from solvers.exact.leaf_model import Answer, Claim, Contradiction, Model
+from solvers.exact.leaf_model import Answer, Claim, InconsistentProofError, Model
 from solvers.exact.milp_model import backends
 from solvers.exact.node import Node
 from solvers.exact.propagation import limit_steps, limit_sync
@@ -44,9 +44,9 @@ def best_plan(problem: Problem) -> Plan:
     return plan
 
 
-def search_with(problem: Problem, model: Model) -> Search:
+def search_with(problem: Problem, model: Model) -> BranchAndBound:
     """A search whose parts are left to `model`."""
-    return Search(problem, grid_bounds(problem.tables, problem.goal), model, Deadline(), Monitor())
+    return BranchAndBound(problem, grid_bounds(problem.tables, problem.goal), model, Deadline(), Monitor())
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def test_a_bound_above_the_models_own_plan_is_a_contradiction() -> None:
     assert value is not None
     search = search_with(problem, Liar(Answer(Claim.BEST, plan, bound=1.01 * value)))
     node = _node_with(problem, plan)
-    with pytest.raises(Contradiction, match=rf"bound of .*{value!r}"):
+    with pytest.raises(InconsistentProofError, match=rf"bound of .*{value!r}"):
         search._solve_leaf(node, search._records[node.costs.grid])
 
 
@@ -80,7 +80,7 @@ def test_a_plan_that_the_referee_refuses_is_a_contradiction() -> None:
     layers = problem.instance.model.layers
     wrong = Plan.from_groups(problem.instance.training.micro_batches[0], [layers + 1], [[0]])
     search = search_with(problem, Liar(Answer(Claim.BEST, wrong)))
-    with pytest.raises(Contradiction, match="referee refuses"):
+    with pytest.raises(InconsistentProofError, match="referee refuses"):
         search._solve_leaf(node, search._records[node.costs.grid])
 
 
@@ -90,9 +90,9 @@ def test_a_cheap_bound_above_a_known_plan_is_a_contradiction() -> None:
     value = problem.value(plan)
     assert value is not None
     bounds = [replace(bound, value=2 * value) for bound in grid_bounds(problem.tables, TIME)]
-    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
+    search = BranchAndBound(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
     search.incumbent.offer(plan)
-    with pytest.raises(Contradiction, match=f"the cheap bound claims a bound of {2 * value!r}.*{value!r}"):
+    with pytest.raises(InconsistentProofError, match=f"the cheap bound claims a bound of {2 * value!r}.*{value!r}"):
         search.run()
 
 
@@ -110,9 +110,9 @@ def test_sixteen_pipelines_that_match_no_ranges_are_told_at_once() -> None:
 def test_calling_a_grid_impossible_that_has_a_plan_is_a_contradiction() -> None:
     problem = Problem(random_instance(3), TIME)
     bounds = [replace(bound, value=None) for bound in grid_bounds(problem.tables, TIME)]
-    search = Search(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
+    search = BranchAndBound(problem, bounds, Liar(Answer(Claim.NONE)), Deadline(), Monitor())
     search.incumbent.offer(best_plan(problem))
-    with pytest.raises(Contradiction):
+    with pytest.raises(InconsistentProofError):
         search.run()
 
 
@@ -121,7 +121,7 @@ def test_a_solver_that_never_finishes_proves_nothing() -> None:
     problem = Problem(random_instance(3), TIME)
     plan = best_plan(problem)
     clock = Deadline(evaluations=1)
-    search = Search(problem, grid_bounds(problem.tables, TIME), Liar(Answer(Claim.STOPPED)), clock, Monitor())
+    search = BranchAndBound(problem, grid_bounds(problem.tables, TIME), Liar(Answer(Claim.STOPPED)), clock, Monitor())
     search.incumbent.offer(plan)
     outcome = search.run()
     assert outcome.status is Status.FEASIBLE

@@ -13,9 +13,9 @@ from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.core.registry import make_solver
-from solvers.memetic.grids import bounds_of, usable_grids
+from solvers.memetic.grids import bounds_of, grids_to_search
 from tests.random_instances import random_instance
-from tests.random_plans import roomy
+from tests.random_plans import with_ample_memory
 from tests.solving import outcome_of, problem_of
 
 
@@ -24,15 +24,15 @@ def search_of(seed: int, gpus: int) -> tuple[Any, Problem]:
 
     solver = make_solver("memetic", {})
     assert isinstance(solver, Memetic)
-    problem = Problem(roomy(random_instance(seed, gpus=gpus)), parse_objective("time").goal(None))
-    return make_search(solver, problem, usable_grids(problem.tables), seed), problem
+    problem = Problem(with_ample_memory(random_instance(seed, gpus=gpus)), parse_objective("time").goal(None))
+    return make_search(solver, problem, grids_to_search(problem.tables), seed), problem
 
 
 def niche_of(problem: Problem, plan: Plan) -> int:
     """Position of the plan's grid among those searched."""
     tables = problem.tables
     grid = tables.replicas.index(plan.replicas), tables.micro_batches.index(plan.micro_batch), plan.stages
-    return usable_grids(tables).tolist().index(list(grid))
+    return grids_to_search(tables).tolist().index(list(grid))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -51,12 +51,12 @@ def test_moves_to_other_grids_make_whole_plans_of_those_grids(seed: int) -> None
         p = search.p
         before = p.q.copy()
         grid = np.zeros(3, dtype=np.int64)
-        if not move(p, search.rng, search.pool.at, grid):
+        if not move(p, search.rng, search.population.at, grid):
             assert np.array_equal(before, p.q)
             advance(search, 100, 100)  # some grids have no neighbour
             continue
         r, b, stages = grid.tolist()
-        assert search.pool.at[r, b, stages] >= 0
+        assert search.population.at[r, b, stages] >= 0
         replicas = tables.replicas[r]
         assert p.layers[:stages].min() >= 1
         assert p.layers[:stages].sum() == tables.layers
@@ -93,7 +93,7 @@ def test_no_grid_is_forgotten() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 600_000, 600_000)
-    assert search.pool.visits.min() > search.pool.visits.max() / 10
+    assert search.population.visits.min() > search.population.visits.max() / 10
 
 
 def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
@@ -101,7 +101,7 @@ def test_it_goes_on_where_no_grid_can_hold_a_better_plan() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 100_000, 100_000)
-    search.pool.bound[:] = search.archive.best[0]
+    search.population.bound[:] = search.archive.best[0]
     assert advance(search, 20_000, 20_000) >= 20_000
 
 
@@ -111,7 +111,7 @@ def test_the_grid_of_the_optimum_is_never_closed() -> None:
     assert optimum is not None
     value = problem.value(optimum)
     assert value is not None
-    bounds = bounds_of(problem, usable_grids(problem.tables))
+    bounds = bounds_of(problem, grids_to_search(problem.tables))
     assert bounds[niche_of(problem, optimum)] <= value
 
 
@@ -120,11 +120,11 @@ def test_closed_grids_get_no_descendants() -> None:
 
     search, _ = search_of(2, 6)
     advance(search, 20_000, 20_000)
-    search.pool.bound[::2] = search.archive.best[0]
-    before = search.pool.visits.copy()
+    search.population.bound[::2] = search.archive.best[0]
+    before = search.population.visits.copy()
     advance(search, 50_000, 50_000)
-    assert (search.pool.visits[1::2] > before[1::2]).all()
-    assert np.array_equal(search.pool.visits[::2], before[::2])
+    assert (search.population.visits[1::2] > before[1::2]).all()
+    assert np.array_equal(search.population.visits[::2], before[::2])
 
 
 @pytest.mark.parametrize("objective", ["time", "front"])
@@ -134,14 +134,14 @@ def test_a_start_replaces_a_worse_plan_of_its_grid(objective: str) -> None:
     from solvers.memetic.search import advance
     from solvers.memetic.warm_starts import warm_starts
 
-    fastest = Problem(roomy(random_instance(3, gpus=6)), parse_objective("time").goal(None))
+    fastest = Problem(with_ample_memory(random_instance(3, gpus=6)), parse_objective("time").goal(None))
     start = Memetic().solve(fastest, Budget(evaluations=20_000), Monitor()).plan
     assert start is not None
     problem = Problem(fastest.instance, parse_objective(objective).goal(None))
     tables = problem.tables
-    grids = usable_grids(tables)
+    grids = grids_to_search(tables)
     search = make_search(Memetic(elites=1), problem, grids, 0)._replace(starts=warm_starts(tables, grids, start, ()))
     advance(search, len(grids) + 1, len(grids) + 1)
     own = niche_of(problem, start)
-    assert search.pool.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)
-    assert search.pool.visits.sum() == 0
+    assert search.population.merit[own, 0, 0] == pytest.approx(evaluate(problem.instance, start).time_s)
+    assert search.population.visits.sum() == 0

@@ -14,7 +14,7 @@ from instances.seeds import stream
 from instances.tables import Tables
 from solvers.kernel.packed import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
 from tests.random_instances import random_instance
-from tests.random_plans import random_plan, roomy
+from tests.random_plans import random_plan, with_ample_memory
 
 CLOSE = 1e-9
 
@@ -133,7 +133,7 @@ class Bench:
 
 def check(seed: int, moves: int, room: bool) -> None:
     instance = random_instance(seed)
-    bench = Bench(roomy(instance) if room else instance, seed)
+    bench = Bench(with_ample_memory(instance) if room else instance, seed)
     bench.compare()
     for _ in range(moves):
         if bench.move():
@@ -156,25 +156,25 @@ def test_moves_agree_with_the_referee_widely(seed: int) -> None:
 
 
 def test_sums_kept_by_differences_stay_right_over_many_moves() -> None:
-    bench = Bench(roomy(random_instance(3, gpus=6)), 5)
+    bench = Bench(with_ample_memory(random_instance(3, gpus=6)), 5)
     for _ in range(4000):
         bench.move()
     bench.compare()
 
 
-def test_an_exchange_that_cannot_be_quick_is_known_without_costing_it() -> None:
-    bench = Bench(roomy(random_instance(3, gpus=6)), 5)
+def test_a_swap_that_exceeds_the_limit_is_recognised_without_evaluating_it() -> None:
+    bench = Bench(with_ample_memory(random_instance(3, gpus=6)), 5)
     for _ in range(200):
         bench.move()
     assert bench.exceeds_limit > 50  # with no time allowed, nearly all are; that none is wrong, `move` checks
 
 
-def test_places_join_groups_only_if_all_their_links_are_alike() -> None:
+def test_groups_share_an_endpoint_only_if_all_their_links_are_alike() -> None:
     instance = random_instance(7)
     tables = Tables.of(instance)
-    place = pack(tables, Goal(time_weight=1.0)).place
-    for k, c in enumerate(place):
-        for g, d in enumerate(place):
+    endpoint = pack(tables, Goal(time_weight=1.0)).endpoint
+    for k, c in enumerate(endpoint):
+        for g, d in enumerate(endpoint):
             alike = all(
                 (matrix[k] == matrix[g]).all() and (matrix[:, k] == matrix[:, g]).all()
                 for matrix in (tables.latency, tables.bandwidth, tables.per_byte)

@@ -15,9 +15,9 @@ from instances.referee.violations import violations
 from solvers.brute import Brute
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic, make_search
-from solvers.memetic.grids import usable_grids
+from solvers.memetic.grids import grids_to_search
 from tests.random_instances import random_instance
-from tests.random_plans import roomy
+from tests.random_plans import with_ample_memory
 
 SEEDS = range(12)
 CLOSE = 1e-9
@@ -35,11 +35,11 @@ class Bench:
         from solvers.memetic.search import advance
 
         instance = random_instance(seed, gpus=5 + seed % 4)
-        self.instance = roomy(instance) if ample else instance
+        self.instance = with_ample_memory(instance) if ample else instance
         objective = OBJECTIVES[seed % len(OBJECTIVES)]
         self.problem = Problem(self.instance, goal_of(objective))
         self.tables = self.problem.tables
-        self.grids = usable_grids(self.tables)
+        self.grids = grids_to_search(self.tables)
         self.search: Any = make_search(Memetic(), self.problem, self.grids, seed)
         self.p = self.search.p
         self.left = np.zeros(len(self.tables.counts), dtype=np.int64)
@@ -72,17 +72,17 @@ class Bench:
         assert energy == pytest.approx(evaluation.figure(self.problem.goal.figure), rel=CLOSE)
 
     def members(self) -> list[tuple[int, int]]:
-        return [(g, e) for g in range(len(self.grids)) for e in range(int(self.search.pool.size[g]))]
+        return [(g, e) for g in range(len(self.grids)) for e in range(int(self.search.population.size[g]))]
 
     def recall(self, g: int, e: int) -> None:
         """Put a member of the population into memory."""
-        pool = self.search.pool
+        population = self.search.population
         replicas, stages = self.tables.replicas[self.grids[g, 0]], int(self.grids[g, 2])
         slots = replicas * stages
-        used = pool.groups[g, e, :slots].astype(np.int64)
+        used = population.groups[g, e, :slots].astype(np.int64)
         rest = self.tables.counts - np.bincount(used, minlength=len(self.tables.counts))
         self.p.group[:] = np.concatenate([used, np.repeat(np.arange(len(rest)), rest)])
-        self.p.layers[:stages] = pool.layers[g, e, :stages]
+        self.p.layers[:stages] = population.layers[g, e, :stages]
         self.load(self.grids[g])
 
 
@@ -152,7 +152,7 @@ def test_moves_to_other_grids_make_whole_plans(seed: int) -> None:
     grid = np.zeros(3, dtype=np.int64)
 
     def change(bench: Bench, g: int) -> Any:
-        return grid if move(bench.p, bench.search.rng, bench.search.pool.at, grid) else None
+        return grid if move(bench.p, bench.search.rng, bench.search.population.at, grid) else None
 
     on_every_member(seed, True, change)
 
@@ -227,17 +227,19 @@ def test_a_gpu_that_draws_no_more_at_work_is_found_among_much_slower_ones() -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_pricer_agrees_with_the_referee(seed: int) -> None:
-    from solvers.kernel.evaluator import Pricer
+    from solvers.kernel.evaluator import Evaluator
     from tests.random_plans import random_plan
 
     for ample in (True, False):
         instance = random_instance(seed)
-        problem = Problem(roomy(instance) if ample else instance, goal_of(OBJECTIVES[seed % len(OBJECTIVES)]))
-        pricer = Pricer(problem.tables, problem.goal)
+        problem = Problem(
+            with_ample_memory(instance) if ample else instance, goal_of(OBJECTIVES[seed % len(OBJECTIVES)])
+        )
+        evaluator = Evaluator(problem.tables, problem.goal)
         for draw in range(8):
             plan = random_plan(problem.instance, draw)
             truth = problem.value(plan)
-            assert pricer.value(plan) == pytest.approx(np.inf if truth is None else truth, rel=CLOSE)
+            assert evaluator.value(plan) == pytest.approx(np.inf if truth is None else truth, rel=CLOSE)
 
 
 @pytest.mark.parametrize("name", ["memetic", "random", "contiguous", "brute"])

@@ -8,9 +8,9 @@ from instances.generator.family import generate
 from instances.referee.violations import violations
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Problem, Status
-from solvers.memetic.grids import usable_grids
+from solvers.memetic.grids import grids_to_search
 from solvers.memetic.incumbent_log import IncumbentLog
-from solvers.memetic.warm_starts import price_placements, warm_starts
+from solvers.memetic.warm_starts import evaluate_placements, warm_starts
 from solvers.placements.best_plans import BestPlans
 from tests.cases import CLOSE, FEASIBLE
 from tests.random_instances import random_instance
@@ -39,7 +39,7 @@ def test_its_start_is_in_the_population() -> None:
     start = outcome_of("memetic", problem_of(instance, "time"), ENOUGH).plan
     assert start is not None
     problem = problem_of(instance, "time", start=start)
-    grids = usable_grids(problem.tables)
+    grids = grids_to_search(problem.tables)
     starts = warm_starts(problem.tables, grids, start, ())
     r_index, b, stages = grids[starts.niche[0]]
     assert (problem.tables.replicas[r_index], stages) == (start.replicas, start.stages)
@@ -60,7 +60,7 @@ def test_plans_made_site_by_site_take_no_more_than_half_of_the_evaluations() -> 
     goal = BestPlans(problem.tables, problem.goal, 1.2)
     budget = Budget(evaluations=200)
     log = IncumbentLog(problem, Deadline.of(budget), Monitor())
-    price_placements(problem, budget, 200, log, [goal])
+    evaluate_placements(problem, budget, 200, log, [goal])
     assert 100 <= log.deadline.evaluations < 200  # it stops between placements
 
 

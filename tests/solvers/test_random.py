@@ -11,7 +11,7 @@ from instances.generator.family import generate
 from instances.tables import Tables
 from solvers.core.interface import Budget, Status
 from solvers.kernel.packed import pack
-from solvers.random import roomy_grids
+from solvers.random import grids_within_memory
 from tests.cases import FEASIBLE, INFEASIBLE, Case, named
 from tests.random_instances import random_instance
 from tests.solving import outcome_of, problem_of
@@ -61,7 +61,7 @@ def test_every_selection_and_order_of_gpus_is_equally_likely() -> None:
 def test_a_grid_that_is_left_out_has_no_plan_and_those_with_plans_stay() -> None:
     for case in INFEASIBLE + FEASIBLE:
         tables = Tables.of(case.instance)
-        grids = roomy_grids(tables)
+        grids = grids_within_memory(tables)
         assert set(grids) <= set(tables.grids())
         if case.feasible:
             plan = case.plan("time_plan")
@@ -77,7 +77,7 @@ def test_repair_moves_layers_until_all_fit_or_says_that_they_cannot() -> None:
         problem = problem_of(random_instance(seed), "time")
         tables = problem.tables
         packed = pack(tables, problem.goal)
-        for grid in roomy_grids(tables):
+        for grid in grids_within_memory(tables):
             r, b = tables.indices(grid)
             gpus = np.repeat(np.arange(len(tables.counts)), tables.counts)
             draw_groups(rng, gpus, grid.replicas * grid.stages)

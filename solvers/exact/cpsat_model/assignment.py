@@ -1,4 +1,4 @@
-"""What is decided: who serves each slot with how many layers, and the hops between stages; no costs here."""
+"""The decisions: which group serves each slot with how many layers, and the flow between stages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from instances.plan import Plan
 from solvers.core.deadline import Deadline
-from solvers.exact.leaf_assignment import MOST_ORDERED, LeafNetwork
+from solvers.exact.leaf_assignment import MOST_ORDERED, LeafAssignment
 from solvers.exact.subproblem import Subproblem
 
 Variable = cp_model.IntVar
@@ -16,8 +16,8 @@ POWER_UNITS = 2**20
 """Units in a site's power cap: watts are rounded down, and a plan that slips over the cap is refused later."""
 
 
-class Network(LeafNetwork[Variable]):
-    """The variables and rules of docs/model.md, Plan and feasibility, for one subproblem."""
+class Assignment(LeafAssignment[Variable]):
+    """The variables and constraints of docs/model.md, Plan and feasibility, for one subproblem."""
 
     def __init__(self, model: cp_model.CpModel, subproblem: Subproblem, deadline: Deadline) -> None:
         super().__init__(subproblem, deadline, model.new_bool_var, model.new_bool_var)
@@ -46,7 +46,7 @@ class Network(LeafNetwork[Variable]):
         return self._holders[s, k, held]
 
     def _hold_layers(self) -> None:
-        """All layers are held, by the same split in every pipeline."""
+        """Every pipeline holds all layers, in the same split."""
         for r in range(self.replicas):
             self.model.add(sum(held * x for held, x in self.held(r)) == self.tables.layers)
         for name, rows in self.splits() if self.replicas > 1 else ():
@@ -55,7 +55,7 @@ class Network(LeafNetwork[Variable]):
                 self.model.add(sum(row) == split)
 
     def _limit_gpus(self) -> None:
-        """No group gives more GPUs than it has."""
+        """No group is used more often than it has GPUs."""
         for _, count, uses in self.scarce():
             if count == 1:
                 self.model.add_at_most_one(uses)

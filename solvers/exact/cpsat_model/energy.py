@@ -9,7 +9,7 @@ from math import floor
 
 from ortools.sat.python import cp_model
 
-from solvers.exact.cpsat_model.assignment import Network, Variable
+from solvers.exact.cpsat_model.assignment import Assignment, Variable
 from solvers.exact.cpsat_model.exchange import Exchange
 from solvers.exact.cpsat_model.rows import add_choices, add_row
 from solvers.exact.cpsat_model.time import Time
@@ -24,9 +24,9 @@ class Energy(EnergyTerms[Variable]):
     GPU of that power: the product of a 0-1 variable and a time, with no rounding but the rows' own.
     """
 
-    def __init__(self, network: Network, time: Time, exchange: Exchange | None) -> None:
-        super().__init__(network, time)
-        self._network, self._exchange = network, exchange
+    def __init__(self, assignment: Assignment, time: Time, exchange: Exchange | None) -> None:
+        super().__init__(assignment, time)
+        self._assignment, self._exchange = assignment, exchange
         self._above_base = time
 
     def row_sums(self, most: float, most_s: float) -> list[float]:
@@ -42,7 +42,7 @@ class Energy(EnergyTerms[Variable]):
 
     def row(self, units: float, most: float, most_s: float) -> cp_model.IntVar:
         """A variable at least the energy above the base, and at most `most` in all, for times up to `most_s`."""
-        model = self._network.model
+        model = self._assignment.model
         limit = max(-1, floor((most - self.base) * units * (1 + ROUNDING)))
         if limit < 0:
             model.add_bool_or([])  # no plan is that frugal
@@ -56,18 +56,18 @@ class Energy(EnergyTerms[Variable]):
 
     def _waits(self, units: float, most_s: float) -> list[cp_model.IntVar]:
         """For every GPU that may be used, its idle power times the time above the base; 0 if it is not used."""
-        network, model, tables = self._network, self._network.model, self._network.tables
+        assignment, model, tables = self._assignment, self._assignment.model, self._assignment.tables
         by_power: dict[float, cp_model.IntVar] = {}
         waits = []
         for k in range(len(tables.counts)):
-            uses, power = network.uses(k), float(tables.idle[k])
+            uses, power = assignment.uses(k), float(tables.idle[k])
             if not uses or power == 0:
                 continue
             if power not in by_power:
                 by_power[power] = self._above_base.row(units * power, most_s)
             most = floor(max(0.0, most_s - self._above_base.base) * units * power * (1 + ROUNDING))
             levels: list[cp_model.IntVar] = []
-            for number in range(min(int(tables.counts[k]), len(network.serve))):
+            for number in range(min(int(tables.counts[k]), len(assignment.serve))):
                 # used_k_i is 1 when more than i GPUs of group k are used; wait_k_i is then at least the extra time
                 used = model.new_bool_var(f"used_{k}_{number}")
                 wait = model.new_int_var(0, most, f"wait_{k}_{number}_{len(model.proto.variables)}")

@@ -8,7 +8,7 @@ from math import inf
 from ortools.sat.python import cp_model
 
 from solvers.core.deadline import Deadline, OutOfTime
-from solvers.exact.cpsat_model.assignment import Network
+from solvers.exact.cpsat_model.assignment import Assignment
 from solvers.exact.cpsat_model.energy import Energy
 from solvers.exact.cpsat_model.exchange import Exchange
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, RowTooLarge, units_for
@@ -61,7 +61,7 @@ class CpSatModel:
         bound = None if claim is Claim.NONE else built.value(solver.best_objective_bound)
         return Answer(
             claim,
-            plan=built.network.plan(solver.boolean_value) if found else None,
+            plan=built.assignment.plan(solver.boolean_value) if found else None,
             bound=bound,
             variables=len(built.model.proto.variables),
             rows=len(built.model.proto.constraints),
@@ -71,19 +71,19 @@ class CpSatModel:
 
 
 class _Built:
-    """The model of one subproblem: network, the time and energy that the goal speaks of, what is minimised."""
+    """The model of one subproblem: assignment, the time and energy that the goal speaks of, what is minimised."""
 
     def __init__(self, subproblem: Subproblem, target: float, deadline: Deadline, coarser: float) -> None:
         goal = subproblem.costs.goal
         self.model = cp_model.CpModel()
-        self.network = Network(self.model, subproblem, deadline)
+        self.assignment = Assignment(self.model, subproblem, deadline)
         self._coarser = coarser
-        exchange = Exchange(self.network) if subproblem.costs.replicas > 1 else None
+        exchange = Exchange(self.assignment) if subproblem.costs.replicas > 1 else None
         deadline.check()
-        time = Time(self.network, exchange)
+        time = Time(self.assignment, exchange)
         most_s = min(subproblem.costs.time_limit(target), time.worst)
         if goal.energy_weight or goal.energy_cap is not None:
-            energy = Energy(self.network, time, exchange)
+            energy = Energy(self.assignment, time, exchange)
             if goal.energy_cap is not None:
                 most = subproblem.costs.energy_limit()
                 most_s = min(most_s, energy.time_limit(most))

@@ -6,7 +6,7 @@ from math import floor
 
 from ortools.sat.python import cp_model
 
-from solvers.exact.cpsat_model.assignment import Network, Variable
+from solvers.exact.cpsat_model.assignment import Assignment, Variable
 from solvers.exact.cpsat_model.exchange import Exchange
 from solvers.exact.cpsat_model.rows import Terms, add_choices, add_row, rounded
 from solvers.exact.leaf_costs import ROUNDING, TimeTerms
@@ -15,9 +15,9 @@ from solvers.exact.leaf_costs import ROUNDING, TimeTerms
 class Time(TimeTerms[Variable]):
     """The terms of the time, not yet scaled; `row(units, most_s)` adds them to the model in some unit."""
 
-    def __init__(self, network: Network, exchange: Exchange | None) -> None:
-        super().__init__(network)
-        self._model, self._exchange, self._least_sync = network.model, exchange, network.subproblem.sync_low
+    def __init__(self, assignment: Assignment, exchange: Exchange | None) -> None:
+        super().__init__(assignment)
+        self._model, self._exchange, self._least_sync = assignment.model, exchange, assignment.subproblem.sync_low
 
     def row_sums(self, most_s: float) -> list[float]:
         """Sums of the costs of each row to come, for choosing the units."""

@@ -1,4 +1,4 @@
-"""What is decided: who serves each slot with how many layers, and the flow between stages; no costs here."""
+"""The decisions: which group serves each slot with how many layers, and the flow between stages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pulp
 
 from instances.plan import Plan
 from solvers.core.deadline import Deadline
-from solvers.exact.leaf_assignment import MOST_ORDERED, LeafNetwork
+from solvers.exact.leaf_assignment import MOST_ORDERED, LeafAssignment
 from solvers.exact.milp_model.rows import Variable, total, weighted
 from solvers.exact.subproblem import Subproblem
 
 
-class Network(LeafNetwork[Variable]):
-    """The variables and rules of docs/model.md, Plan and feasibility, for one subproblem.
+class Assignment(LeafAssignment[Variable]):
+    """The variables and constraints of docs/model.md, Plan and feasibility, for one subproblem.
 
     `flow` is 0 or 1 wherever `serve` is, so it need not be an integer variable.
     """
@@ -38,7 +38,7 @@ class Network(LeafNetwork[Variable]):
         return self.model.add_variable(name, cat=pulp.LpBinary)
 
     def _hold_layers(self) -> None:
-        """All layers are held, by the same split in every pipeline."""
+        """Every pipeline holds all layers, in the same split."""
         for r in range(self.replicas):
             self.model += weighted([(x, held) for held, x in self.held(r)]) == self.tables.layers, f"layers_{r}"
         for name, rows in self.splits():
@@ -46,7 +46,7 @@ class Network(LeafNetwork[Variable]):
                 self.model += total(rows[0]) - total(rows[r]) == 0, f"{name}_{r}"
 
     def _limit_gpus(self) -> None:
-        """No group gives more GPUs than it has."""
+        """No group is used more often than it has GPUs."""
         for name, count, uses in self.scarce():
             self.model += total(uses) <= count, name
 

@@ -8,7 +8,7 @@ import pulp
 
 from solvers.core.deadline import Deadline
 from solvers.exact.leaf_costs import EnergyTerms
-from solvers.exact.milp_model.assignment import Network
+from solvers.exact.milp_model.assignment import Assignment
 from solvers.exact.milp_model.exchange import Exchange
 from solvers.exact.milp_model.rows import FORBIDDING, SPARE, Variable, scaled, total, weighted
 from solvers.exact.milp_model.time import Time
@@ -17,9 +17,9 @@ from solvers.exact.milp_model.time import Time
 class Energy(EnergyTerms[Variable]):
     """The terms of the energy, not yet scaled; `row(name, units, most, ...)` adds them to the model in some unit."""
 
-    def __init__(self, network: Network, time: Time, exchange: Exchange | None, deadline: Deadline) -> None:
-        super().__init__(network, time)
-        self._network, self._deadline = network, deadline
+    def __init__(self, assignment: Assignment, time: Time, exchange: Exchange | None, deadline: Deadline) -> None:
+        super().__init__(assignment, time)
+        self._assignment, self._deadline = assignment, deadline
         self._moved = [] if exchange is None else exchange.energy()
 
     def most(self, most_s: float) -> float:
@@ -32,16 +32,16 @@ class Energy(EnergyTerms[Variable]):
         `time` is the time above its base, of which a second is `per_second`.
         """
         self._deadline.check()
-        network, model, tables = self._network, self._network.model, self._network.tables
+        assignment, model, tables = self._assignment, self._assignment.model, self._assignment.tables
         energy = model.add_variable(name, 0, None if most == inf else max(0.0, (most - self.base) * units) + SPARE)
         terms = [term for choice in self.choices for term in scaled(choice, units)]
         terms += [(x, cost * units) for x, cost in self._moved]
         for k, count in enumerate(tables.counts):
-            uses, power = network.uses(k), float(tables.idle[k])
+            uses, power = assignment.uses(k), float(tables.idle[k])
             if not uses or power == 0:
                 continue
             levels: list[Variable] = []
-            for number in range(min(int(count), len(network.serve))):
+            for number in range(min(int(count), len(assignment.serve))):
                 # used_k_i is 1 when more than i GPUs of group k are used; wait_k_i is then at least the extra time
                 kind = pulp.LpContinuous if count == 1 else pulp.LpBinary  # a single GPU's use is a sum of serve
                 used = model.add_variable(f"used_{name}_{k}_{number}", 0, 1, kind)

@@ -8,7 +8,7 @@ import numpy as np
 
 from instances.tables import Floats
 from solvers.core.deadline import Deadline
-from solvers.exact.milp_model.assignment import Network
+from solvers.exact.milp_model.assignment import Assignment
 from solvers.exact.milp_model.rows import Terms, Variable, total
 
 Meeting = tuple[int, int, int, int, int, int]  # stage, pipelines r < q, group in r, group in q, layers
@@ -21,13 +21,13 @@ class Exchange:
     than a row for each pair would. Pairs whose exchange alone is too long are left out.
     """
 
-    def __init__(self, network: Network, deadline: Deadline) -> None:
-        self._network, self._tables = network, network.tables
+    def __init__(self, assignment: Assignment, deadline: Deadline) -> None:
+        self._assignment, self._tables = assignment, assignment.tables
         self.meet: dict[Meeting, Variable] = {}
-        for s in range(network.stages):
+        for s in range(assignment.stages):
             cost = self._pair_seconds(s)
-            for r in range(network.replicas):
-                for q in range(r + 1, network.replicas):
+            for r in range(assignment.replicas):
+                for q in range(r + 1, assignment.replicas):
                     deadline.check()
                     self._join(s, r, q, cost)
 
@@ -51,24 +51,24 @@ class Exchange:
 
     def _join(self, s: int, r: int, q: int, cost: Floats) -> None:
         """Every holder of stage s in pipeline r meets the one in pipeline q."""
-        network, counts = self._network, self._tables.counts
+        assignment, counts = self._assignment, self._tables.counts
         ours, theirs = defaultdict(list), defaultdict(list)
-        for k, held in network.serve[r, s]:
-            for j, count in network.serve[q, s]:
-                quick = cost[k, j, held] <= network.subproblem.sync_high
+        for k, held in assignment.serve[r, s]:
+            for j, count in assignment.serve[q, s]:
+                quick = cost[k, j, held] <= assignment.subproblem.sync_high
                 if count == held and quick and (k != j or counts[k] > 1):
-                    meet = network.model.add_variable(f"meet_{s}_{r}_{q}_{k}_{j}_{held}", 0, 1)
+                    meet = assignment.model.add_variable(f"meet_{s}_{r}_{q}_{k}_{j}_{held}", 0, 1)
                     self.meet[s, r, q, k, j, held] = meet
                     ours[k, held].append(meet)
                     theirs[j, held].append(meet)
         for row, met, word in ((r, ours, "first"), (q, theirs, "second")):
-            for key, x in network.serve[row, s].items():
-                network.model += total(met[key]) - x == 0, f"meets_{word}_{s}_{r}_{q}_{key[0]}_{key[1]}"
+            for key, x in assignment.serve[row, s].items():
+                assignment.model += total(met[key]) - x == 0, f"meets_{word}_{s}_{r}_{q}_{key[0]}_{key[1]}"
 
     def _share(self, s: int, held: int) -> float:
         """Bytes that a holder serves of a stage's gradient, G_s / R."""
-        gradient = self._tables.gradient[int(s == 0), int(s == self._network.stages - 1), held]
-        return float(gradient) / self._network.replicas
+        gradient = self._tables.gradient[int(s == 0), int(s == self._assignment.stages - 1), held]
+        return float(gradient) / self._assignment.replicas
 
     def _seconds(self, s: int, k: int, j: int, held: int) -> float:
         """From a GPU of group k to one of group j, one round."""
@@ -76,7 +76,7 @@ class Exchange:
 
     def _pair_seconds(self, s: int) -> Floats:
         """[k, j, layers] the longer way between two groups, both rounds."""
-        shares = np.array([self._share(s, held) for held in range(self._network.subproblem.costs.width)])
+        shares = np.array([self._share(s, held) for held in range(self._assignment.subproblem.costs.width)])
         one_way = self._tables.latency[:, :, None] + shares / self._tables.bandwidth[:, :, None]
         longer: Floats = 2 * np.maximum(one_way, one_way.transpose(1, 0, 2))
         return longer

@@ -15,7 +15,7 @@ from instances.objective import Goal
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.exact.leaf_costs import ROUNDING
 from solvers.exact.leaf_model import Answer, Claim
-from solvers.exact.milp_model.assignment import Network
+from solvers.exact.milp_model.assignment import Assignment
 from solvers.exact.milp_model.backends import BACKENDS
 from solvers.exact.milp_model.energy import Energy
 from solvers.exact.milp_model.exchange import Exchange
@@ -51,7 +51,7 @@ class MilpModel:
             return stopped
         said = BACKENDS[self.backend](built.model, self.threads, self.seed, deadline)
         bound = None if said.bound is None else built.value(said.bound - TOLERANCE)
-        plan = built.network.plan(lambda x: (x.varValue or 0.0) > 0.99) if said.has_values else None
+        plan = built.assignment.plan(lambda x: (x.varValue or 0.0) > 0.99) if said.has_values else None
         claim = said.claim
         if claim is Claim.BEST and plan is None:
             claim = Claim.STOPPED  # values that are no plan: the bound is good, the answer is not
@@ -59,15 +59,15 @@ class MilpModel:
 
 
 class _Built:
-    """The model of one subproblem: network, the time and energy that the goal speaks of, what is minimised."""
+    """The model of one subproblem: assignment, the time and energy that the goal speaks of, what is minimised."""
 
     def __init__(self, subproblem: Subproblem, target: float, deadline: Deadline) -> None:
         costs, goal = subproblem.costs, subproblem.costs.goal
         self.model = pulp.LpProblem("subproblem", pulp.LpMinimize)
-        self.network = Network(self.model, subproblem, deadline)
-        exchange = Exchange(self.network, deadline) if costs.replicas > 1 else None
-        time = Time(self.network, exchange, deadline)
-        energy = Energy(self.network, time, exchange, deadline)
+        self.assignment = Assignment(self.model, subproblem, deadline)
+        exchange = Exchange(self.assignment, deadline) if costs.replicas > 1 else None
+        time = Time(self.assignment, exchange, deadline)
+        energy = Energy(self.assignment, time, exchange, deadline)
         most_s = self._longest(time, energy, min(costs.time_limit(target), time.worst), target, goal)
         per_second = _units(most_s - time.base, time.base)
         seconds = time.row(per_second, most_s)

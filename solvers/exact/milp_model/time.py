@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvers.core.deadline import Deadline
 from solvers.exact.leaf_costs import TimeTerms
-from solvers.exact.milp_model.assignment import Network
+from solvers.exact.milp_model.assignment import Assignment
 from solvers.exact.milp_model.exchange import Exchange
 from solvers.exact.milp_model.rows import SPARE, Variable, cut_above, scaled, total, weighted
 
@@ -12,10 +12,10 @@ from solvers.exact.milp_model.rows import SPARE, Variable, cut_above, scaled, to
 class Time(TimeTerms[Variable]):
     """The terms of the time, not yet scaled; `row(units, most_s)` adds them to the model in some unit."""
 
-    def __init__(self, network: Network, exchange: Exchange | None, deadline: Deadline) -> None:
-        super().__init__(network)
-        self._model, self._exchange, self._deadline = network.model, exchange, deadline
-        self._least_sync = network.subproblem.sync_low
+    def __init__(self, assignment: Assignment, exchange: Exchange | None, deadline: Deadline) -> None:
+        super().__init__(assignment)
+        self._model, self._exchange, self._deadline = assignment.model, exchange, deadline
+        self._least_sync = assignment.subproblem.sync_low
 
     def row(self, units: float, most_s: float) -> Variable:
         """A variable at least the time above the base, and at most `most_s` in all."""
