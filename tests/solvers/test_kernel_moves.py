@@ -122,7 +122,7 @@ def test_offspring_are_whole_plans(seed: int) -> None:
 
 @pytest.mark.parametrize("ample", [True, False], ids=["ample", "limits"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_structural_moves_make_whole_plans_and_are_costed_as_the_referee_does(seed: int, ample: bool) -> None:
+def test_structural_moves_make_whole_plans_and_are_evaluated_as_the_referee_does(seed: int, ample: bool) -> None:
     from solvers.memetic import structural_moves
     from tests.solvers.kernel_calls import callable_from_python, try_plan
 
