@@ -123,7 +123,7 @@ def _gpu(name: str, instance: Instance, source: str) -> Gpu:
     try:
         group = instance.group_index(group_name)
     except KeyError:
-        raise InputError(f"{source}: pipelines: {name!r} is no GPU of instance {instance.name}") from None
+        raise InputError(f"{source}: pipelines: unknown GPU {name!r} of instance {instance.name}") from None
     count = instance.groups[group].count
     plain = number.isascii() and number.isdecimal() and (number == "0" or number[0] != "0")
     if not slash or not plain or len(number) > 9 or int(number) >= count:
@@ -205,7 +205,7 @@ def check_writable(path: str | Path) -> None:
     if path.is_dir():
         raise InputError(f"{path}: cannot be written: it is a folder")
     if not folder.is_dir():
-        raise InputError(f"{path}: cannot be written: {folder} is no folder")
+        raise InputError(f"{path}: cannot be written: {folder} is not a folder")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise InputError(f"{path}: cannot be written: permission denied")
 

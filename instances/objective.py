@@ -1,4 +1,4 @@
-"""What is minimised: the objectives of the command line, and the one scalar form they all take."""
+"""Objectives of the command line, and the scalar form that solvers see."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from instances.errors import InputError
 from instances.instance import Positive
-from instances.rates import Figure
+from instances.rates import Metric
 from instances.referee.evaluate import Evaluation
 
 CAP_SLACK = 1e-9
-"""Relative slack of a cap on time or energy: the rounding of a sum, and what `front` merges too."""
+"""Relative slack of caps on time or energy, and of points of a front that count as one (docs/model.md, Tolerances)."""
 FORMS = "time, energy, weighted:W, energy@T, time@E, energy@0.8x, time@0.8x, carbon, cost or front"
 
 
@@ -28,12 +28,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Goal:
-    """Minimise time_weight * T + energy_weight * E subject to caps, with E in the unit of `figure`.
+    """Minimise time_weight * T + energy_weight * E subject to caps, with E in the unit of `metric`.
 
-    With `front` the weights say nothing: all nondominated (T, E) are asked for.
+    With `front` the weights are ignored: all nondominated (T, E) are asked for.
     """
 
-    figure: Figure = "energy"
+    metric: Metric = "energy"
     time_weight: float = 0.0
     energy_weight: float = 0.0
     time_cap: float | None = None  # s
@@ -42,13 +42,13 @@ class Goal:
 
     def value(self, evaluation: Evaluation) -> float:
         """The objective value of a plan, caps aside."""
-        # A weight of 0 must not ask for a figure that the instance may lack.
+        # A weight of 0 must not ask for a metric that the instance may lack.
         time = self.time_weight * evaluation.time_s if self.time_weight else 0.0
-        energy = self.energy_weight * evaluation.figure(self.figure) if self.energy_weight else 0.0
+        energy = self.energy_weight * evaluation.energy_as(self.metric) if self.energy_weight else 0.0
         return time + energy
 
     def cap_violations(self, evaluation: Evaluation) -> list[str]:
-        """Which caps a plan breaks, as sentences."""
+        """The caps that a plan breaks by more than CAP_SLACK, as sentences."""
         found = []
         if self.time_cap is not None and evaluation.time_s > self.time_cap * (1 + CAP_SLACK):
             found.append(f"the plan takes {evaluation.time_s!r} s, the cap is {self.time_cap!r} s")
@@ -92,8 +92,8 @@ class Objective:
 _PLAIN = {
     "time": Goal(time_weight=1.0),
     "energy": Goal(energy_weight=1.0),
-    "carbon": Goal(figure="carbon", energy_weight=1.0),
-    "cost": Goal(figure="cost", energy_weight=1.0),
+    "carbon": Goal(metric="carbon", energy_weight=1.0),
+    "cost": Goal(metric="cost", energy_weight=1.0),
     "front": Goal(front=True),
 }
 _NUMBER = r"(?P<number>[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+\.)"
@@ -105,7 +105,7 @@ def parse_objective(text: str) -> Objective:
         return Objective(text)
     match = re.fullmatch(rf"(?P<kind>weighted:|energy@|time@){_NUMBER}(?P<relative>x?)", text)
     if match is None:
-        raise InputError(f"objective {text!r}: is none of {FORMS}")
+        raise InputError(f"objective {text!r}: unknown; expected {FORMS}")
     number, relative = float(match["number"]), bool(match["relative"])
     if match["kind"] == "weighted:":
         if relative or not 0 <= number <= 1:

@@ -1,4 +1,4 @@
-"""What a joule counts as: itself, grams of CO2e or dollars, by the site where it is drawn."""
+"""Energy rates in joules, grams of CO2e or dollars, weighted by the site where the energy is drawn."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Literal
 from instances.errors import InputError
 from instances.instance import Instance, Matrix
 
-Figure = Literal["energy", "carbon", "cost"]
+Metric = Literal["energy", "carbon", "cost"]
 JOULES_PER_KWH = 3.6e6
 
 
 @dataclass(frozen=True)
 class Rates:
-    """P_k, Q_k (K) and e_kj (K x K) in figure units per second and per byte; joules for `energy`."""
+    """P_k, Q_k (K) and e_kj (K x K) per second and per byte, in J, gCO2e or USD."""
 
     active: tuple[float, ...]
     idle: tuple[float, ...]
     per_byte: Matrix
 
     @classmethod
-    def of(cls, instance: Instance, figure: Figure) -> Rates:
-        """The rates of one figure; InputError where a site has none (or 0) of it.
+    def of(cls, instance: Instance, metric: Metric) -> Rates:
+        """The rates of one metric; InputError where a site lacks it (or has 0).
 
-        A link's joules count at the mean of the figures of its two ends.
+        A link's joules are weighted by the mean of its two ends.
         """
         groups = instance.groups
-        weight = [_per_joule(instance, group.region, figure) for group in groups]
+        weight = [_per_joule(instance, group.region, metric) for group in groups]
         free = tuple((0.0,) * len(groups) for _ in groups)
         per_byte = instance.network.energy_per_byte or free
         return cls(
@@ -39,23 +39,23 @@ class Rates:
         )
 
 
-def has_figure(instance: Instance, figure: Figure) -> bool:
-    """Whether every group's site gives the figure, above 0."""
-    return figure == "energy" or all(_site_figure(instance, group.region, figure) for group in instance.groups)
+def has_metric(instance: Instance, metric: Metric) -> bool:
+    """Whether every group's site gives the metric, above 0."""
+    return metric == "energy" or all(_site_rate(instance, group.region, metric) for group in instance.groups)
 
 
-def _per_joule(instance: Instance, region: str, figure: Figure) -> float:
-    if figure == "energy":
+def _per_joule(instance: Instance, region: str, metric: Metric) -> float:
+    if metric == "energy":
         return 1.0
-    value = _site_figure(instance, region, figure)
+    value = _site_rate(instance, region, metric)
     if not value:
-        key = "price" if figure == "cost" else figure
-        raise InputError(f"{instance.name}: sites.{region}.{key}: the objective {figure} needs a figure above 0")
+        key = "price" if metric == "cost" else metric
+        raise InputError(f"{instance.name}: sites.{region}.{key}: the objective {metric} needs a figure above 0")
     return value / JOULES_PER_KWH
 
 
-def _site_figure(instance: Instance, region: str, figure: Figure) -> float | None:
+def _site_rate(instance: Instance, region: str, metric: Metric) -> float | None:
     site = (instance.sites or {}).get(region)
     if site is None:
         return None
-    return site.carbon if figure == "carbon" else site.price
+    return site.carbon if metric == "carbon" else site.price

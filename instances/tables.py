@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.instance import Instance
-from instances.rates import Figure, Rates
+from instances.rates import Metric, Rates
 from instances.referee.evaluate import stage_seconds
 from instances.referee.violations import BYTE_SLACK, POWER_SLACK
 from instances.workload import Workload
@@ -36,7 +36,7 @@ class Tables:
     """Arrays over usable micro-batch choices b, usable replica counts r, groups k, j and layers 0..L.
 
     `first` and `last` index 0 or 1: whether the stage is the first, the last of its pipeline. Energies
-    are in the unit of the figure the tables were made for.
+    are in the unit of the metric that the tables were made for.
     """
 
     layers: int  # L
@@ -52,16 +52,16 @@ class Tables:
     gradient: Floats  # [first, last, layers] bytes of a stage's gradient, G_s
     fits: Ints  # [r, b, k, first, last] most layers that fit; 0 if not even one does
     message_bytes: float  # of one sequence, A
-    active: Floats  # [k] figure per busy second, P_k
-    idle: Floats  # [k] figure per waiting second, Q_k
-    per_byte: Floats  # [k, j] figure per byte, e_kj
+    active: Floats  # [k] energy per busy second, P_k
+    idle: Floats  # [k] energy per waiting second, Q_k
+    per_byte: Floats  # [k, j] energy per byte, e_kj
     power: Floats  # [k] W while computing, for the caps
     site: Ints  # [k] index into power_caps, -1 without a cap
     power_caps: Floats  # [site] W, slack included
 
     @classmethod
-    def of(cls, instance: Instance, figure: Figure = "energy") -> Tables:
-        """The tables of one instance; InputError where a site lacks the figure."""
+    def of(cls, instance: Instance, metric: Metric = "energy") -> Tables:
+        """The tables of one instance; InputError where a site lacks the metric."""
         training, groups = instance.training, instance.groups
         batch, layers = training.global_batch, instance.model.layers
         work = Workload.of(instance.model, training)
@@ -81,7 +81,7 @@ class Tables:
             gradient[first, last, count] = training.gradient_bytes * parameters
 
         bandwidth = np.array(instance.network.bandwidth)
-        rates = Rates.of(instance, figure)
+        rates = Rates.of(instance, metric)
         caps = {region: site.power_cap for region, site in (instance.sites or {}).items() if site.power_cap}
         positions = {region: position for position, region in enumerate(caps)}
         return cls(

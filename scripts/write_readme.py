@@ -50,7 +50,7 @@ def rewritten(text: str, sources: Mapping[str, Source] = SOURCES) -> str:
     def block(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in sources:
-            raise InputError(f"table {name}: is none of {', '.join(sources)}")
+            raise InputError(f"unknown table {name}; expected one of {', '.join(sources)}")
         data, make = sources[name]
         if not data.exists():
             raise InputError(f"table {name}: its data, {data}, do not exist")

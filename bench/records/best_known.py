@@ -11,11 +11,11 @@ from typing import Literal
 from pydantic import Field
 
 from bench.records.record import Result, label
-from bench.runs.judge import OPTIMALITY_GAP, certified_gap
 from instances.errors import InputError
 from instances.files import FileModel, PlanFile, model_from_text, read_text, write_text
 from instances.instance import COST_MODEL_VERSION, Positive
 from instances.objective import Reference
+from solvers.core.gap import OPTIMAL_GAP, certified_gap
 
 SCHEMA: Literal["geotrain-bench/best-known/1"] = "geotrain-bench/best-known/1"
 FILE = "best_known.jsonl"
@@ -62,7 +62,7 @@ class BestKnown(FileModel):
     @property
     def proven(self) -> bool:
         """Whether the value is the optimum (docs/model.md, Gaps)."""
-        return self.bound is not None and certified_gap(self.value, self.bound) <= OPTIMALITY_GAP
+        return self.bound is not None and certified_gap(self.value, self.bound) <= OPTIMAL_GAP
 
 
 def problem_key(instance_hash: str, objective: str, reference: Reference | None) -> Key:

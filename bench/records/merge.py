@@ -20,13 +20,14 @@ from bench.records.best_known import (
     write_best_known,
 )
 from bench.records.record import Record
-from bench.reporting.metrics import TOLERANCE, ContradictionError
+from bench.reporting.metrics import ContradictionError
 from bench.runs.known_hashes import known_hashes
 from bench.runs.store import Store
 from bench.verification.checks import verify_record
 from instances.errors import InputError
 from instances.instance import COST_MODEL_VERSION
 from instances.objective import parse_objective
+from solvers.core.gap import TOLERANCE
 from solvers.core.interface import Status
 
 OF_THE_RECORD = ("instance", "instance_hash", "cost_model_version", "objective", "value", "bound", "plan")

@@ -9,9 +9,10 @@ import pandas as pd
 
 from bench.records.best_known import BestKnown, Key, best_known, problem_key_of
 from bench.records.record import Record
-from bench.reporting.metrics import TOLERANCE, ContradictionError, optimality_gap, saving
+from bench.reporting.metrics import ContradictionError, optimality_gap, saving
 from bench.runs.store import AskedRun
 from instances.errors import InputError
+from solvers.core.gap import TOLERANCE, certified_gap
 
 BASELINE = "megatron"
 MISSING = "missing"
@@ -97,7 +98,7 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
         runs[name] = pd.concat([of_runs, committed], axis=1).agg(extreme, axis=1)
     runs["optimality_gap"] = optimality_gap(runs["value"], runs["optimum"])
     runs["best_known_gap"] = optimality_gap(runs["value"], runs["best_value"])
-    runs["certified_gap"] = (runs["value"] - runs["best_bound"]) / runs["value"]
+    runs["certified_gap"] = certified_gap(runs["value"], runs["best_bound"])
     # The baseline's plan is the same under every objective, so any of its rows that has a plan serves.
     plans = runs[(runs["solver"] == BASELINE) & runs["time_s"].notna()].drop_duplicates("instance")
     for figure, measure in (("time_saving", "time_s"), ("energy_saving", "energy_j")):

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
-import pandas as pd
 
-from bench.runs.judge import certified_gap
+from solvers.core.gap import Figures
 
-__all__ = ["ContradictionError", "certified_gap", "hypervolume_share", "optimality_gap", "saving"]
-
-Figures = TypeVar("Figures", float, "pd.Series[float]")
-"""One figure, or one for each run."""
-
-TOLERANCE = 1e-9
-"""Relative room for rounding between two values that should agree."""
 CORNER = 1.1
 """Of a hypervolume: its reference point over the largest time and energy of the best known front."""
 

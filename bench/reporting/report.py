@@ -15,10 +15,10 @@ from bench.records.record import Record
 from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, percent, significant, table
 from bench.reporting.frames import BASELINE, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
-from bench.runs.judge import OPTIMALITY_GAP
 from bench.runs.store import AskedRun, Store
 from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
+from solvers.core.gap import OPTIMAL_GAP
 from solvers.core.interface import Proof, Status
 from solvers.core.registry import solver_types
 
@@ -35,7 +35,7 @@ def _truth(row: Mapping[str, Any]) -> str:
 
 def _gap(row: Mapping[str, Any]) -> str:
     """The optimality gap; a value that is an optimum says so."""
-    return "= optimum" if row["optimality_gap"] <= OPTIMALITY_GAP else percent(row["optimality_gap"])
+    return "= optimum" if row["optimality_gap"] <= OPTIMAL_GAP else percent(row["optimality_gap"])
 
 
 COLUMNS: Mapping[str, Cell] = {

@@ -6,14 +6,11 @@ import itertools
 from dataclasses import dataclass
 from math import isfinite
 
-from instances.objective import CAP_SLACK
 from instances.plan import Plan
 from instances.referee.check import Infeasible, check
 from instances.referee.evaluate import Evaluation
+from solvers.core.gap import OPTIMAL_GAP, TOLERANCE, certified_gap
 from solvers.core.interface import Outcome, Problem, Status
-
-OPTIMALITY_GAP = 1e-6
-"""`optimal` is published only for a certified gap of this or less (docs/model.md, Gaps)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ def judge(problem: Problem, outcome: Outcome) -> Verdict:
     if outcome.status is Status.ERROR:
         return Verdict(Status.ERROR)
     if outcome.bound is not None and not isfinite(outcome.bound):
-        return Verdict(Status.ERROR, reason=f"the solver claims the bound {outcome.bound!r}, which is no number")
+        return Verdict(Status.ERROR, reason=f"the solver claims the bound {outcome.bound!r}, which is not finite")
     if outcome.plan if problem.goal.front else outcome.front:
         return Verdict(Status.ERROR, reason="the solver returned a plan for a front, or a front for a plan")
     if problem.goal.front:
@@ -55,7 +52,7 @@ def judge(problem: Problem, outcome: Outcome) -> Verdict:
     if isinstance(evaluation, Infeasible):
         return Verdict(Status.ERROR, reason=f"the solver returned a plan that is infeasible: {evaluation}")
     value, bound = problem.goal.value(evaluation), outcome.bound
-    if bound is not None and bound > value * (1 + CAP_SLACK):
+    if bound is not None and bound > value * (1 + TOLERANCE):
         return Verdict(
             Status.ERROR,
             reason=f"the solver claims the bound {bound!r}, its own plan has the value {value!r} by the referee",
@@ -64,14 +61,9 @@ def judge(problem: Problem, outcome: Outcome) -> Verdict:
         return Verdict(Status.FEASIBLE, plan, evaluation, value, reason=_demoted(outcome, None))
     bound = min(bound, value)  # above it by rounding only, as just checked
     gap = certified_gap(value, bound)
-    status = Status.OPTIMAL if gap <= OPTIMALITY_GAP else Status.FEASIBLE
+    status = Status.OPTIMAL if gap <= OPTIMAL_GAP else Status.FEASIBLE
     reason = _demoted(outcome, gap) if status is Status.FEASIBLE else None
     return Verdict(status, plan, evaluation, value, bound, gap, reason=reason)
-
-
-def certified_gap(value: float, bound: float) -> float:
-    """(v - lb) / v; values are positive."""
-    return (value - bound) / value
 
 
 def _demoted(outcome: Outcome, gap: float | None) -> str | None:

@@ -57,7 +57,7 @@ def solve_request(
     solved = reduced.instance if reduced else instance
     relative_to = _reference(reference, solved) if objective.needs_reference else None
     goal = objective.goal(relative_to)
-    Rates.of(solved, goal.figure)  # refuses a figure that a site lacks, before any work
+    Rates.of(solved, goal.metric)  # refuses a figure that a site lacks, before any work
     problem = Problem(solved, goal, start and _start(start, start_name, instance, goal, reduced))
     _check_budget(budget)
     console = Console(file=sys.stderr, quiet=not live)

@@ -106,7 +106,7 @@ def read_suite(name_or_path: str) -> tuple[Suite, Path]:
         return _parse(read_text(path), str(path)), path.parent
     known = shipped()
     if name_or_path not in known:
-        raise InputError(f"suite {name_or_path!r}: is no .toml file and none of {', '.join(known)}")
+        raise InputError(f"suite {name_or_path!r}: unknown; expected a .toml file or one of {', '.join(known)}")
     return known[name_or_path], SHIPPED
 
 
@@ -169,7 +169,7 @@ def _matching(pattern: str, folder: Path, where: str) -> list[Path]:
     try:
         matches = sorted(folder.glob(pattern))
     except ValueError as error:
-        raise InputError(f"{where}: {pattern!r} is no pattern: {error}") from None
+        raise InputError(f"{where}: {pattern!r} is not a valid pattern: {error}") from None
     if not matches:
         raise InputError(f"{where}: nothing matches {pattern!r} in {folder}")
     return matches
@@ -194,7 +194,7 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
             if objective.needs_reference and reference is None:
                 reference = reference_of(instance)
             with _named(f"{source}: {instance.name}"):
-                Rates.of(instance, objective.goal(reference).figure)
+                Rates.of(instance, objective.goal(reference).metric)
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
                 yield Task(instance, solver.name, solver.options, objective, reference, budget, code)

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bench.records.record import Breakdown, FrontPoint, Record, checksum
-from bench.reporting.metrics import TOLERANCE
-from bench.runs.judge import OPTIMALITY_GAP, certified_gap
 from bench.runs.store import Store
 from bench.verification.proof import check_grids
 from instances.errors import InputError
 from instances.files import plan_of
 from instances.referee.check import Infeasible, check
+from solvers.core.gap import OPTIMAL_GAP, TOLERANCE, certified_gap
 from solvers.core.interface import Problem, Status
 
 Finding = str
@@ -96,7 +95,7 @@ def _gap(record: Record, problem: Problem) -> Iterator[Finding]:
     expected = certified_gap(record.value, record.bound)
     if record.gap is None or abs(record.gap - expected) > TOLERANCE:
         yield f"the gap is {record.gap!r}, value and bound give {expected!r}"
-    if (record.status is Status.OPTIMAL) != (expected <= OPTIMALITY_GAP):
+    if (record.status is Status.OPTIMAL) != (expected <= OPTIMAL_GAP):
         yield f"the status {record.status} does not fit the certified gap {expected:.3g}"
 
 

@@ -13,7 +13,7 @@ from rich.progress import track
 
 from bench.records.best_known import BestKnown, Key, best_known
 from bench.reporting.frames import runs_table, with_truth
-from bench.reporting.metrics import TOLERANCE, ContradictionError
+from bench.reporting.metrics import ContradictionError
 from bench.runs.store import Store
 from bench.verification.checks import verify_record
 from bench.verification.resolve import is_proof, resolve
@@ -22,6 +22,7 @@ from instances.files import plan_of
 from instances.instance import COST_MODEL_VERSION, Instance
 from instances.objective import parse_objective
 from instances.referee.check import Infeasible, check
+from solvers.core.gap import TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.records.record import GridProof, Record
-from bench.reporting.metrics import TOLERANCE
-from bench.runs.judge import OPTIMALITY_GAP
+from solvers.core.gap import OPTIMAL_GAP, TOLERANCE
 from solvers.core.interface import Problem, Status
 from solvers.exact.grid_bounds import grid_bounds
 
@@ -79,7 +78,7 @@ def _check_closed(grid: GridProof, value: float | None) -> Iterator[str]:
     closed, bound = grid.closed, grid.bound
     if closed not in {*CLOSED, "open"}:
         yield f"closed is {closed!r}"
-    if bound is not None and closed != "open" and (value is None or bound < value * (1 - OPTIMALITY_GAP)):
+    if bound is not None and closed != "open" and (value is None or bound < value * (1 - OPTIMAL_GAP)):
         yield f"closed as {closed!r} with the bound {bound!r}, below the value {value!r}"
 
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bench.records.record import Record
-from bench.reporting.metrics import TOLERANCE
 from bench.runs.isolated import IsolatedRun
-from bench.runs.judge import OPTIMALITY_GAP, judge
+from bench.runs.judge import judge
 from instances.files import plan_of
 from instances.instance import Instance
 from instances.objective import Goal
+from solvers.core.gap import OPTIMAL_GAP, TOLERANCE
 from solvers.core.interface import Budget, Problem, Status
 
 OTHER = {"milp": "cpsat", "cpsat": "milp", "brute": "cpsat"}
@@ -87,7 +87,7 @@ def resolve(record: Record, instance: Instance, seconds: float) -> Resolved:
         found.append(f"{name} proves that there is no plan, {record.solver} has one of {value!r}")
     repeated = verdict.status is record.status
     # Two proofs are each within the gap that `optimal` allows of the same optimum.
-    far = value is not None and verdict.value is not None and abs(verdict.value - value) > 2 * OPTIMALITY_GAP * value
+    far = value is not None and verdict.value is not None and abs(verdict.value - value) > 2 * OPTIMAL_GAP * value
     if repeated and far:
         found.append(f"{name} proves the optimum {verdict.value!r}, {record.solver} proves {value!r}")
     return Resolved(name, repeated, found)

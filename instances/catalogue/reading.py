@@ -27,9 +27,9 @@ def by_name(table: str) -> dict[str, dict[str, str]]:
 
 
 def look_up(things: Mapping[str, T], name: str, kind: str) -> T:
-    """The thing called `name`. InputError that lists the names there are."""
+    """The thing called `name`. InputError lists the known names."""
     if name not in things:
-        raise InputError(f"{name!r} is no {kind} of the catalogue; there are: {', '.join(things)}")
+        raise InputError(f"unknown {kind} {name!r}; the catalogue has {', '.join(things)}")
     return things[name]
 
 

@@ -42,12 +42,12 @@ class Option:
     def parse(self, text: str) -> str | int | float | None:
         """The value of `text`, None for `auto`; ValueError with the reason if it has none."""
         if self.choices is not None and text not in self.choices:
-            raise ValueError(f"{text!r} is none of {', '.join(self.choices)}")
+            raise ValueError(f"found {text!r}, expected one of {', '.join(self.choices)}")
         if text == AUTO and self.default == AUTO:
             return None
         if self.kind == "text":
             return text
-        # Python also reads "1_000", " 1 " and digits of other scripts as numbers; users mean none of them.
+        # Python also reads "1_000", " 1 " and digits of other scripts as numbers; users do not mean these.
         plain = text.isascii() and not any(sign in text for sign in "_ \t\n")
         try:
             value = (int if self.kind == "integer" else float)(text) if plain else None
@@ -55,7 +55,7 @@ class Option:
             value = None
         if value is None or not (1 if self.kind == "integer" else 0) <= value <= LARGEST_NUMBER:
             wanted = "whole number above 0" if self.kind == "integer" else "number of 0 or more"
-            raise ValueError(f"{shortened(text)} is no {wanted}, up to {LARGEST_NUMBER:g}")
+            raise ValueError(f"found {shortened(text)}, expected a {wanted}, up to {LARGEST_NUMBER:g}")
         return value
 
 
@@ -93,7 +93,7 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
     InputError names family, option and reason.
     """
     if name not in families():
-        raise InputError(f"{name!r} is no family; there are: {', '.join(families())}")
+        raise InputError(f"unknown family {name!r}; expected one of {', '.join(families())}")
     family = families()[name]
     if not SMALLEST <= gpus <= LARGEST:
         raise InputError(f"family {name}: gpus: {gpus} is outside of {SMALLEST} to {LARGEST}")
@@ -101,7 +101,7 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
         raise InputError(f"family {name}: seed: {seed} is below 0")
     for option in options:
         if option not in family.options:
-            raise InputError(f"family {name}: no option {option!r}; there are: {', '.join(family.options)}")
+            raise InputError(f"family {name}: unknown option {option!r}; expected one of {', '.join(family.options)}")
     texts = {option: options.get(option, spec.default) for option, spec in family.options.items()}
     values: dict[str, Any] = {}
     for option, spec in family.options.items():

@@ -149,7 +149,7 @@ def _sizes(text: str) -> tuple[int, ...]:
     parts = text.split(",")
     whole = all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts)
     if not whole or not all(0 < int(part) <= LARGEST_BATCH for part in parts):
-        raise InputError(f"micro-batches: {shortened(text)} is no list of whole numbers such as 1,2,4")
+        raise InputError(f"micro-batches: found {shortened(text)}, expected whole numbers such as 1,2,4")
     sizes = tuple(map(int, parts))
     if len(set(sizes)) != len(sizes):
         raise InputError(f"micro-batches: {shortened(text)} repeats a size")

@@ -13,7 +13,7 @@ from instances.referee.violations import violations
 
 @dataclass(frozen=True)
 class Infeasible:
-    """Why a plan is no answer, a sentence each: all that makes it infeasible, or else the caps that it breaks."""
+    """Why a plan is rejected, a sentence each: all that makes it infeasible, or else the caps that it breaks."""
 
     reasons: tuple[str, ...]
 
@@ -22,9 +22,9 @@ class Infeasible:
 
 
 def check(instance: Instance, plan: Plan, goal: Goal | None = None) -> Evaluation | Infeasible:
-    """What a plan costs, or why it is no answer to the goal (without one: why it is infeasible).
+    """What a plan costs, or why it is rejected: it is infeasible, or it breaks a cap of the goal.
 
-    The caps of the goal are looked at only where the plan is feasible: nothing else has a cost.
+    Caps are checked only if the plan is feasible: nothing else has a cost. Slack is as in docs/model.md, Tolerances.
     """
     reasons = violations(instance, plan)
     if reasons:

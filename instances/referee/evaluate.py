@@ -17,7 +17,7 @@ from math import fsum
 
 from instances.instance import Group, Instance
 from instances.plan import Gpu, Plan
-from instances.rates import Figure, Rates, has_figure
+from instances.rates import Metric, Rates, has_metric
 from instances.referee.violations import slot_bytes, violations
 from instances.workload import Workload
 
@@ -86,11 +86,11 @@ class Evaluation:
     carbon_g: float | None  # None where a site has no figure
     cost_usd: float | None
 
-    def figure(self, figure: Figure) -> float:
-        """The energy, in the unit of `figure`."""
-        value = {"energy": self.energy_j, "carbon": self.carbon_g, "cost": self.cost_usd}[figure]
+    def energy_as(self, metric: Metric) -> float:
+        """The energy, in the unit of `metric`."""
+        value = {"energy": self.energy_j, "carbon": self.carbon_g, "cost": self.cost_usd}[metric]
         if value is None:
-            raise ValueError(f"the instance's sites give no {figure}")
+            raise ValueError(f"the instance's sites give no {metric}")
         return value
 
     @property
@@ -130,10 +130,10 @@ def evaluate_feasible(instance: Instance, plan: Plan) -> Evaluation:
     moved = _bytes_moved(instance, plan, gradients)
     gpu_energy, network_energy = _energies(Rates.of(instance, "energy"), gpus, busy, time, moved)
     totals = {"energy": fsum(gpu_energy) + network_energy}
-    for figure in ("carbon", "cost"):
-        if has_figure(instance, figure):
-            of_gpus, of_network = _energies(Rates.of(instance, figure), gpus, busy, time, moved)
-            totals[figure] = fsum(of_gpus) + of_network
+    for metric in ("carbon", "cost"):
+        if has_metric(instance, metric):
+            of_gpus, of_network = _energies(Rates.of(instance, metric), gpus, busy, time, moved)
+            totals[metric] = fsum(of_gpus) + of_network
     memory = slot_bytes(instance, plan)
     return Evaluation(
         time_s=time,

@@ -10,9 +10,9 @@ from instances.plan import Gpu, Plan, gpu_name
 from instances.workload import Workload
 
 BYTE_SLACK = 1e-3
-"""Whole bytes are compared; a thousandth of one only absorbs rounding where a term is no whole number."""
+"""Slack of memory, for rounding where a term is not a whole number of bytes (docs/model.md, Tolerances)."""
 POWER_SLACK = 1e-9
-"""Relative slack of a power cap, for the rounding of a sum of watts."""
+"""Relative slack of a power cap, for the rounding of a sum of watts (docs/model.md, Tolerances)."""
 
 
 def violations(instance: Instance, plan: Plan) -> list[str]:

@@ -50,7 +50,7 @@ class Problem:
     @cached_property
     def tables(self) -> Tables:
         """The instance as arrays, energies in the unit of the goal."""
-        return Tables.of(self.instance, self.goal.figure)
+        return Tables.of(self.instance, self.goal.metric)
 
     def value(self, plan: Plan) -> float | None:
         """The referee's objective value; None if the plan is infeasible or breaks a cap."""

@@ -43,13 +43,13 @@ def make_solver(name: str, options: Mapping[str, str] | None = None) -> Solver:
     """The solver called `name` with options given as text. InputError names what does not exist or fit."""
     known = solver_types()
     if name not in known:
-        raise InputError(f"solver {name!r}: there is none of that name; there are {', '.join(known)}")
+        raise InputError(f"unknown solver {name!r}; expected one of {', '.join(known)}")
     kinds = {field.name: field for field in fields(known[name])}
     values: dict[str, object] = {}
     for key, text in (options or {}).items():
         if key not in kinds:
             has = f"its options are {', '.join(kinds)}" if kinds else "it has no options"
-            raise InputError(f"solver {name}: option {key!r}: is unknown; {has}")
+            raise InputError(f"solver {name}: unknown option {key!r}; {has}")
         values[key] = _read(f"solver {name}: option {key}", kinds[key].default, text)
     try:
         made: Solver = known[name](**values)

@@ -10,17 +10,16 @@ from typing import Any
 from instances.referee.violations import violations
 from instances.tables import Grid
 from solvers.core.deadline import Deadline
+from solvers.core.gap import OPTIMAL_GAP, TOLERANCE, certified_gap
 from solvers.core.interface import Monitor, Outcome, Problem, Status
 from solvers.exact.grid_records import GridRecord
-from solvers.exact.incumbent import AGREEMENT, Incumbent
+from solvers.exact.incumbent import Incumbent
 from solvers.exact.leaf_model import Answer, Claim, InconsistentProofError, Model
 from solvers.exact.subproblem import Subproblem
 
 CLOSING_S = 0.1
 """Seconds reserved for returning in time."""
 REPORT_EVERY_S = 1.0
-OPTIMAL_GAP = 1e-6
-"""Largest certified gap that may be called optimal (docs/model.md, Gaps)."""
 
 
 class GridProofs(ABC):
@@ -84,7 +83,7 @@ class GridProofs(ABC):
             reasons = violations(self._problem.instance.model_copy(update={"sites": None}), plan)
             if reasons:
                 raise InconsistentProofError(f"the model calls a plan feasible that the referee refuses: {reasons[0]}")
-        elif subproblem.holds(plan) and value < subproblem.value * (1 - AGREEMENT):
+        elif subproblem.holds(plan) and value < subproblem.value * (1 - TOLERANCE):
             raise InconsistentProofError(
                 f"the model claims a bound of {subproblem.value!r}, but the referee values its own plan at {value!r}"
             )
@@ -117,7 +116,7 @@ class GridProofs(ABC):
         if plan is None:
             status = Status.INFEASIBLE if done else Status.UNKNOWN
         else:
-            proven = done and bound is not None and (value - bound) / value <= OPTIMAL_GAP
+            proven = done and bound is not None and certified_gap(value, bound) <= OPTIMAL_GAP
             status = Status.OPTIMAL if proven else Status.FEASIBLE
         return Outcome(
             status,

@@ -7,13 +7,12 @@ import math
 from instances.plan import Plan
 from instances.tables import Grid
 from solvers.core.deadline import Deadline
+from solvers.core.gap import TOLERANCE
 from solvers.core.interface import Monitor, Problem
 from solvers.exact.leaf_model import InconsistentProofError
 
 CLOSING = 5e-7
 """Relative gap at which a subproblem counts as closed: half of what `optimal` may leave (docs/model.md, Gaps)."""
-AGREEMENT = 1e-9
-"""Relative room for rounding before a bound above a plan's value is a contradiction."""
 
 
 class Incumbent:
@@ -47,7 +46,7 @@ class Incumbent:
     def check(self, grid: Grid, bound: float, source: str) -> None:
         """InconsistentProofError if the bound claimed for a grid is above the value of a plan known on it."""
         known = self._by_grid.get(grid, math.inf)
-        if bound > known * (1 + AGREEMENT):
+        if bound > known * (1 + TOLERANCE):
             raise InconsistentProofError(
                 f"{source} claims a bound of {bound!r} for {grid.replicas} pipelines of {grid.stages} stages with "
                 f"micro-batches of {grid.micro_batch}, but the referee values a plan there at {known!r}"

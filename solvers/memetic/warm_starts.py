@@ -49,7 +49,7 @@ def placement_goals(goal: Goal) -> list[Goal]:
     """Goals of the site-by-site plans: the problem's own, or for a front its two ends."""
     if not goal.front:
         return [goal]
-    return [Goal(goal.figure, time_weight=1.0), Goal(goal.figure, energy_weight=1.0)]
+    return [Goal(goal.metric, time_weight=1.0), Goal(goal.metric, energy_weight=1.0)]
 
 
 def warm_starts(tables: Tables, grids: Ints, start: Plan | None, site_by_site: Iterable[BestPlans]) -> WarmStarts:

@@ -153,7 +153,7 @@ def test_evaluate_of_bad_input_is_one_line_that_names_the_file(
     answer = call("evaluate", INSTANCE, unknown, *json_flag)
     assert (answer.code, answer.complaint) == (
         2,
-        f"{unknown}: pipelines: 'z/0' is no GPU of instance two-gpus-two-layers",
+        f"{unknown}: pipelines: unknown GPU 'z/0' of instance two-gpus-two-layers",
     )
     missing = call("evaluate", INSTANCE, tmp_path / "none.json", *json_flag)
     assert (missing.code, missing.complaint) == (
@@ -231,8 +231,8 @@ def test_solve_without_some_gpus_answers_in_the_names_of_the_whole(call: Call, t
 
 
 BAD_CALLS: dict[str, tuple[list[str], str]] = {
-    "unknown solver": (["--solver", "gurobi"], "solver 'gurobi': there is none of that name"),
-    "unknown objective": (["--solver", "brute", "--objective", "speed"], "objective 'speed': is none of"),
+    "unknown solver": (["--solver", "gurobi"], "unknown solver 'gurobi'"),
+    "unknown objective": (["--solver", "brute", "--objective", "speed"], "objective 'speed': unknown; expected time"),
     "weight above one": (["--solver", "brute", "--objective", "weighted:2"], "the weight is a number from 0 to 1"),
     "no figure": (["--solver", "brute", "--objective", "carbon"], "sites.west.carbon: the objective carbon needs"),
     "no front": (["--solver", "megatron", "--objective", "front"], "solver megatron has no front"),
@@ -245,7 +245,7 @@ BAD_CALLS: dict[str, tuple[list[str], str]] = {
         ["--solver", "brute", "--objective", "weighted:1", "--reference", "0", "1"],
         "--reference 0.0 1.0: both must be above 0",
     ),
-    "unknown option": (["--solver", "brute", "--option", "x=1"], "solver brute: option 'x': is unknown"),
+    "unknown option": (["--solver", "brute", "--option", "x=1"], "solver brute: unknown option 'x'"),
     "no option": (["--solver", "brute", "--option", "x"], "--option 'x': is not KEY=VALUE"),
     "option twice": (["--solver", "brute", "--option", "x=1", "--option", "x=2"], "--option x: is given twice"),
     "no start": (["--solver", "brute", "--start", PLAN], "--start: solver brute takes no start plan"),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.reporting.formatting import markdown, percent, significant
-from bench.reporting.metrics import certified_gap, optimality_gap, saving
+from bench.reporting.metrics import optimality_gap, saving
+from solvers.core.gap import certified_gap
 
 
 def test_from_120_to_100_is_a_saving_of_a_sixth() -> None:

@@ -147,7 +147,7 @@ def test_lines_are_thinner_up_than_down_and_shares_add_up() -> None:
 
 def test_unknown_names_are_refused_with_the_names_there_are() -> None:
     for look_up, name in ((gpu_type, "GPU type"), (model, "model"), (campaign, "network"), (region, "region")):
-        with pytest.raises(InputError, match=f"'no such' is no {name} of the catalogue; there are: "):
+        with pytest.raises(InputError, match=f"unknown {name} 'no such'; the catalogue has "):
             look_up("no such")
 
 

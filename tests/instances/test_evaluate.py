@@ -184,7 +184,7 @@ def test_a_figure_that_the_sites_do_not_give_is_an_error() -> None:
     instance = hand_instance()
     found = evaluate(instance, read_plan(DATA / "hand-plan.json", instance))
     with pytest.raises(ValueError, match="carbon"):
-        found.figure("carbon")
+        found.energy_as("carbon")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -305,7 +305,7 @@ def test_energy_is_idle_power_all_the_time_and_the_rest_while_busy(seed: int) ->
             for other_number, other in enumerate(plan.groups)
             if row_number != other_number
         ]
-        assert found.figure(figure) == close(fsum(waiting + extra + links + gradients))
+        assert found.energy_as(figure) == close(fsum(waiting + extra + links + gradients))
 
 
 def test_the_random_plans_reach_every_shape() -> None:

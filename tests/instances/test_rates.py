@@ -6,7 +6,7 @@ import pytest
 
 from instances.errors import InputError
 from instances.files import plan_from_json
-from instances.rates import Rates, has_figure
+from instances.rates import Rates, has_metric
 from instances.referee.evaluate import evaluate
 from solvers.core.interface import Status
 from tests.editing import HAND_PLAN, hand_instance
@@ -40,8 +40,8 @@ def test_carbon_and_cost_worked_by_hand() -> None:
     found = evaluate(instance, plan_from_json(HAND_PLAN, instance, "plan"))
     assert found.carbon_g == pytest.approx(0.1149, rel=1e-12)
     assert found.cost_usd == pytest.approx(305.4e-7, rel=1e-12)
-    assert found.figure("carbon") == found.carbon_g
-    assert found.figure("energy") == found.energy_j
+    assert found.energy_as("carbon") == found.carbon_g
+    assert found.energy_as("energy") == found.energy_j
 
 
 @pytest.mark.parametrize("figure", ["carbon", "cost"])
@@ -49,11 +49,11 @@ def test_carbon_and_cost_worked_by_hand() -> None:
 def test_a_site_without_the_figure_is_refused_by_name(figure: str, given: float | None) -> None:
     key = {"carbon": "carbon", "cost": "price"}[figure]
     instance = hand_instance(sites={"west": SITES["west"], "east": {**SITES["east"], key: given}})
-    assert not has_figure(instance, figure)
+    assert not has_metric(instance, figure)
     with pytest.raises(InputError, match=rf"^two-gpus-two-layers: sites\.east\.{key}: .* above 0$"):
         Rates.of(instance, figure)
     # The other figure is not touched by it.
-    assert has_figure(instance, {"carbon": "cost", "cost": "carbon"}[figure])
+    assert has_metric(instance, {"carbon": "cost", "cost": "carbon"}[figure])
 
 
 def test_no_sites_at_all_are_refused_too() -> None:

@@ -53,7 +53,7 @@ def test_no_grid_has_a_plan_below_its_bound(seed: int) -> None:
                 assert bound.value is not None
                 assert bound.value <= value, f"{text} on {bound.grid}"
                 assert bound.time_s <= cost.time_s
-                assert bound.energy <= cost.figure(goal.figure)
+                assert bound.energy <= cost.energy_as(goal.metric)
 
 
 def test_every_legal_grid_has_a_bound() -> None:
@@ -101,7 +101,7 @@ def test_a_cap_below_every_time_leaves_no_grid() -> None:
 
 
 def _bounds(seed: int, goal: Goal) -> list[GridBound]:
-    return grid_bounds(Tables.of(random_instance(seed), goal.figure), goal)
+    return grid_bounds(Tables.of(random_instance(seed), goal.metric), goal)
 
 
 def test_bounds_are_finite_numbers() -> None:

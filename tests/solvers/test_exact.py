@@ -188,8 +188,8 @@ def test_no_time_at_all_gives_an_honest_bound(name: str) -> None:
     ("name", "options", "reason"),
     [
         ("milp", {"backend": "glpk"}, "neither highs nor cbc"),
-        ("milp", {"start": "luck"}, "none of memetic, megatron, none"),
-        ("cpsat", {"start": "luck"}, "none of memetic, megatron, none"),
+        ("milp", {"start": "luck"}, "expected memetic, megatron or none"),
+        ("cpsat", {"start": "luck"}, "expected memetic, megatron or none"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(name: str, options: dict[str, str], reason: str) -> None:

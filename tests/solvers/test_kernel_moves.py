@@ -69,7 +69,7 @@ class Bench:
             return
         evaluation = evaluate(self.instance, plan)
         assert time == pytest.approx(evaluation.time_s, rel=CLOSE)
-        assert energy == pytest.approx(evaluation.figure(self.problem.goal.figure), rel=CLOSE)
+        assert energy == pytest.approx(evaluation.energy_as(self.problem.goal.metric), rel=CLOSE)
 
     def members(self) -> list[tuple[int, int]]:
         return [(g, e) for g in range(len(self.grids)) for e in range(int(self.search.population.size[g]))]

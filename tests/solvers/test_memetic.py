@@ -115,7 +115,7 @@ def test_never_worse_than_the_uniform_plan_even_with_little_time(seed: int) -> N
         ({"hot": "inf"}, "option 'hot': found inf"),
         ({"focus": "1.5"}, "option 'focus': found 1.5, expected a number from 0 to 1"),
         ({"transplant": "0.5", "crossover": "0.6"}, "their sum is above 1"),
-        ({"starts": "-5"}, "option 'starts': is unknown"),
+        ({"starts": "-5"}, "unknown option 'starts'"),
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, str], words: str) -> None:

@@ -21,7 +21,7 @@ from bench.reporting.plots.style import (
     plain,
     styles,
 )
-from bench.runs.judge import OPTIMALITY_GAP
+from solvers.core.gap import OPTIMAL_GAP
 
 FIRST = 1e-3
 """Seconds; what is found sooner is drawn here."""
@@ -40,7 +40,7 @@ def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
     known = runs[runs["best_value"].notna()]
     points = traces.merge(known[[*keys, "best_value"]], on=keys)
     points["gap"] = points["value"] / points["best_value"] - 1
-    points["gap"] = points["gap"].where(points["gap"] > OPTIMALITY_GAP, 0.0)
+    points["gap"] = points["gap"].where(points["gap"] > OPTIMAL_GAP, 0.0)
     # More digits are not seen, and would make a table of all moments and runs.
     points["seconds"] = points["seconds"].clip(lower=FIRST).map(lambda seconds: float(f"{seconds:.3g}"))
     found = []

@@ -18,7 +18,7 @@ from bench.reporting.plots.style import (
     panels,
     styles,
 )
-from bench.runs.judge import OPTIMALITY_GAP
+from solvers.core.gap import OPTIMAL_GAP
 
 AGAINST = {
     "optimality_gap": "gap to the proven optimum",
@@ -40,7 +40,7 @@ def gap_shares(runs: pd.DataFrame) -> pd.DataFrame:
         rows = runs[chosen]
         for solver, own in rows.groupby("solver", sort=False):
             gaps = own[measure].dropna().sort_values()
-            gaps = gaps.where(gaps > OPTIMALITY_GAP, 0.0)
+            gaps = gaps.where(gaps > OPTIMAL_GAP, 0.0)
             end = max(10 * GAPS_FROM, 1.2 * rows[measure].max())
             corners = {"gap": [0.0, *gaps, end], "share": [n / len(own) for n in [*range(len(gaps) + 1), len(gaps)]]}
             counts = {"with_plan": len(gaps), "runs": len(own), "problems": _problems(rows)}

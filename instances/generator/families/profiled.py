@@ -52,7 +52,7 @@ def _profile(model_name: str, gpu: str, training: Training, head_blocks: float) 
     missing = [str(size) for size in training.micro_batches if size not in times]
     if missing:
         raise InputError(
-            f"micro-batches: {', '.join(missing)} was not measured; there are {', '.join(map(str, times))}"
+            f"micro-batches: {', '.join(missing)} was not measured; measured are {', '.join(map(str, times))}"
         )
     chosen = {str(size): times[size] for size in training.micro_batches}
 
