@@ -183,7 +183,7 @@ def solve(
         An argument does not exist or does not fit; names it and the reason. A solver that fails does not raise: its
         status is `error`.
     """
-    from bench.runs.request import solve_request
+    from bench.runs.solve import solve_request
     from solvers.core.interface import Budget
 
     texts = {key: _text(value) for key, value in options.items()}

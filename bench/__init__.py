@@ -1,1 +1,1 @@
-"""RUN, RECORD, REPORT: suites, the store, the tables and the command line."""
+"""Runs, records and reports, and the command line."""

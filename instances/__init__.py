@@ -1,1 +1,1 @@
-"""THE PROBLEM: what is given, what an answer is, what it costs. Imports none of our other packages."""
+"""The problem: instances, plans and their cost. Imports no other package of the project."""

@@ -1,4 +1,4 @@
-"""What is given: model, training, GPU groups, network and sites. An `Instance` that exists is valid.
+"""An instance: model, training, GPU groups, network and sites. Every `Instance` object is valid.
 
 Field names are the keys of the instance file (`instances.files` reads and writes it) and carry the
 units of the file: FLOP/s, bytes, W, s, bytes/s, J/byte. Every limit is checked here and only here.

@@ -1,4 +1,4 @@
-"""What an answer is: micro-batch size, layer split and the GPU behind every slot."""
+"""A plan: micro-batch size, layer split and the GPU of every slot."""
 
 from __future__ import annotations
 

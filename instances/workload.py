@@ -1,4 +1,4 @@
-"""What a block, the head and the embeddings cost: parameters, FLOPs and bytes, from the model and how it is trained.
+"""Parameters, FLOPs and bytes of a block, the head and the embeddings, from the model and the training settings.
 
 Counts after Narayanan et al. 2021 (arXiv 2104.04473); activations after Korthikanti et al. 2022
 (arXiv 2205.05198), their terms written out so that gated and grouped-query blocks are covered.

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from bench.studies.ablation import FILE, GROUNDS, SOLVER, VARIANTS, append_run, budget_text, read_runs, runs, write_runs
+from bench.studies.ablation import (
+    BENCHMARKS,
+    FILE,
+    SOLVER,
+    VARIANTS,
+    append_run,
+    budget_text,
+    read_runs,
+    runs,
+    write_runs,
+)
 from instances.errors import InputError
 from solvers.core.interface import Budget
 from solvers.core.sources import solver_digest
@@ -23,7 +33,7 @@ def write_ablation(path: Path, limit: Budget, seeds: int, fresh: bool = False) -
     if {run.sources for run in known} - {solver_digest(SOLVER)}:
         raise InputError(f"{path}: holds runs of {SOLVER} by other code; --fresh starts over")
     write_runs(path, known)  # without a line that was cut short
-    count = seeds * len(GROUNDS) * len(VARIANTS)
+    count = seeds * len(BENCHMARKS) * len(VARIANTS)
     done = frozenset(run.key for run in known)
     for number, run in enumerate(runs(limit, seeds, done), len(known) + 1):
         append_run(path, run)

@@ -1,1 +1,1 @@
-"""THE METHODS: every way to find or to prove a plan. Imports `instances` only."""
+"""The methods that find plans and prove bounds. Imports `instances` only."""

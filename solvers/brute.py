@@ -27,7 +27,7 @@ CHUNK = 200_000
 @register
 @dataclass(frozen=True)
 class Brute(Solver):
-    """Costs every feasible plan once. Interchangeable GPUs and pipelines are not told apart."""
+    """Evaluates every feasible plan once, up to the symmetry of interchangeable GPUs and pipelines."""
 
     name: ClassVar[str] = "brute"
     summary: ClassVar[str] = "enumeration of all plans up to symmetry, for tiny instances"

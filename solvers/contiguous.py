@@ -39,7 +39,7 @@ class Contiguous(Solver):
     summary: ClassVar[str] = "site by site: stages or pipelines inside sites along a short path, layers by speed"
 
     def warm_up(self) -> None:
-        """Compile the pricing of placements, or load what was compiled."""
+        """Compile the evaluation of placements, or load the compiled code."""
         self.solve(tiny_problem(), Budget(), Monitor())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:

@@ -12,7 +12,7 @@ from solvers.exact.leaf_model import Model
 from solvers.exact.prove import solve_exactly, warm_up_exact
 
 PACKAGES = {"highs": ("pulp", "highspy"), "cbc": ("pulp",)}
-"""What each back end comes with."""
+"""The Python package of each back end."""
 
 
 @register

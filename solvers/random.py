@@ -6,9 +6,9 @@ The distribution of a draw:
 2. R*S different GPUs in its slots, every selection and every order equally likely, so that most plans of a
    small grid leave out most GPUs;
 3. a split of the layers with at least one each, all splits equally likely; layers that do not fit their stage
-   go one by one to stages with memory left, each as likely as any.
+   go one by one to random stages with memory left.
 
-A draw that still breaks memory, a power cap or a cap of the goal is thrown away, and counts as an evaluation.
+A draw that still violates memory, a power cap or a cap of the goal is discarded and counts as an evaluation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 
 CHUNK_WORK = 2_000_000
-"""Pairs of GPUs that may be priced between two looks at the clock: some hundredths of a second."""
+"""Pairs of GPUs evaluated between two looks at the clock: some hundredths of a second."""
 
 
 @register
@@ -72,7 +72,7 @@ class RandomSearch(Solver):
             run.plan,
             evaluations=deadline.evaluations,
             trace=tuple(deadline.trace),
-            limit_reached=limited and deadline.passed,  # its own number of draws is not a limit but all it does
+            limit_reached=limited and deadline.passed,  # its default number of draws is not a limit
             details={"feasible": run.feasible, "grids_drawn_from": len(run.grids)},
         )
 
@@ -120,11 +120,10 @@ class _Run:
 
 
 def grids_within_memory(tables: Tables) -> list[Grid]:
-    """The legal grids but for those on which no plan fits, whatever its placement.
+    """The legal grids without those that are too small for the model in every placement.
 
-    A stage holds what the smallest of its R GPUs can, so the most that S stages can hold is found by giving
-    the first R GPUs with most memory to one stage, the next to another. As if no stage held embeddings or
-    head, so a grid that stays may still have no plan.
+    A stage holds what the smallest of its R GPUs can, so S stages hold most if GPUs are assigned to them by falling
+    memory. Embeddings and head are ignored, so a remaining grid may still have no plan.
     """
     found = []
     for grid in tables.grids():

@@ -40,8 +40,8 @@ SOURCE_ROOMS = ("instances", "solvers", "bench", "scripts", "tests", "results/re
 MADE = ("results/demo/",)
 """What only exists after the commands that the pages tell of."""
 SECTIONS = [
-    *("Instance", "Workload", "Plan and feasibility", "Schedule", "Iteration time", "Gradient exchange", "Energy"),
-    *("Objectives", "Gaps", "Baselines", "Uniform", "DT-FM", "What the model leaves out"),
+    *("Instance", "Workload", "Plan and feasibility", "Tolerances", "Schedule", "Iteration time", "Gradient exchange"),
+    *("Energy", "Objectives", "Gaps", "Baselines", "Uniform", "DT-FM", "What the model leaves out"),
 ]
 
 

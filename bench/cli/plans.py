@@ -88,7 +88,7 @@ def solve(
 ) -> int:
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
-    from bench.runs.request import solve_request
+    from bench.runs.solve import solve_request
     from instances.files import check_writable, read_instance, read_plan, write_text
     from solvers.core.interface import Budget
 

@@ -10,7 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from bench.records.record import Result, label
+from bench.records.record import Result
+from bench.records.task import label
 from instances.errors import InputError
 from instances.files import FileModel, PlanFile, model_from_text, read_text, write_text
 from instances.instance import COST_MODEL_VERSION, Positive

@@ -1,30 +1,28 @@
-"""A run's record: what was asked, by which code, what was found, how the run ended and where it was made.
+"""A run's record: its task, what was found, how the run ended and where it was made.
 
 The fields are the keys of the file, one flat object a line (docs/formats.md).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
 from bench.records import environment
 from bench.records.environment import Machine
+from bench.records.task import Asked, Task, digest
 from bench.runs.isolated import Ending, Termination
 from bench.runs.judge import Verdict, judge
 from instances.errors import InputError
 from instances.files import FileModel, PlanFile, model_from_json
 from instances.instance import COST_MODEL_VERSION, Instance
-from instances.objective import Objective, Reference, parse_objective
+from instances.objective import parse_objective
 from instances.plan import Plan, gpu_name
 from instances.referee.evaluate import Evaluation
-from solvers.core.interface import Budget, Problem, Status, TracePoint
+from solvers.core.interface import Problem, Status, TracePoint
 
 SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
 
@@ -92,62 +90,6 @@ class GridProof(FileModel, extra="allow"):
     def grid(self) -> tuple[int, int, int]:
         """Pipelines, stages, micro-batch size."""
         return self.replicas, self.stages, self.micro_batch
-
-
-class Named(FileModel):
-    """What names a run for a reader, and what computed it."""
-
-    instance: str
-    instance_hash: str
-    objective: str
-    solver: str
-    options: dict[str, str]
-    seed: int
-    code: str | None = None  # digest of what computes it; None in folders older than that
-
-    @property
-    def label(self) -> str:
-        """The solver with the options that were set."""
-        return label(self.solver, self.options)
-
-    @property
-    def title(self) -> str:
-        """The run in words."""
-        return f"{self.instance}, {self.objective}, {self.label}, seed {self.seed}"
-
-
-class Asked(Named):
-    """All that was asked of a run."""
-
-    reference: Reference | None
-    threads: int
-    time_limit_s: float | None
-    evaluation_limit: int | None
-    cost_model_version: int
-
-    @property
-    def needed_reference(self) -> Reference | None:
-        """The reference, where the objective is relative to one."""
-        return self.reference if parse_objective(self.objective).needs_reference else None
-
-    @property
-    def key_without_code(self) -> str:
-        """Names the run by all that can change its result but the code; the order of options does not matter."""
-        reference = self.needed_reference
-        return _digest(
-            {
-                "cost_model_version": self.cost_model_version,
-                "instance": [self.instance, self.instance_hash],
-                "solver": [self.solver, self.options],
-                "objective": [self.objective, reference and [reference.time_s, reference.energy_j]],
-                "budget": [self.time_limit_s, self.evaluation_limit, self.threads, self.seed],
-            }
-        )
-
-    @property
-    def run_key(self) -> str:
-        """Names the run by all that can change its result; in old records, which name no code, all but that."""
-        return self.key_without_code if self.code is None else _digest([self.key_without_code, self.code])
 
 
 class Result(Asked):
@@ -226,7 +168,7 @@ class Result(Asked):
         if grids is None:
             return None
         if not isinstance(grids, list):
-            raise InputError("details.grids: is no list")
+            raise InputError("details.grids: is not a list")
         return tuple(model_from_json(GridProof, grid, f"details.grids[{i}]") for i, grid in enumerate(grids))
 
 
@@ -248,56 +190,6 @@ class Record(Result):
     def sealed(self) -> Record:
         """The same record with the checksum of its content."""
         return self.model_copy(update={"checksum": checksum(self.to_json())})
-
-
-@dataclass(frozen=True)
-class Task:
-    """One run that can be asked for: an instance, a solver with options, an objective and a budget.
-
-    `code` is the digest of what will compute it (`solvers.core.sources.solver_digest`).
-    """
-
-    instance: Instance
-    solver: str
-    options: Mapping[str, str]
-    objective: Objective
-    reference: Reference | None
-    budget: Budget
-    code: str
-
-    @cached_property
-    def asked(self) -> Asked:
-        """What its record says of it."""
-        return Asked(
-            instance=self.instance.name,
-            instance_hash=self.instance.content_hash,
-            objective=str(self.objective),
-            solver=self.solver,
-            options=dict(self.options),
-            seed=self.budget.seed,
-            code=self.code,
-            reference=self.reference,
-            threads=self.budget.threads,
-            time_limit_s=self.budget.seconds,
-            evaluation_limit=self.budget.evaluations,
-            cost_model_version=COST_MODEL_VERSION,
-        )
-
-    @property
-    def key(self) -> str:
-        """Names the run by all that can change its result, the code included."""
-        return self.asked.run_key
-
-    @property
-    def problem(self) -> Problem:
-        """What the solver gets."""
-        return Problem(self.instance, self.objective.goal(self.reference))
-
-
-def label(solver: str, options: Mapping[str, str]) -> str:
-    """A solver's name with the options that were set."""
-    words = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
-    return f"{solver}[{words}]" if words else solver
 
 
 def record_of(task: Task, ending: Ending, jobs: int) -> Record:
@@ -324,8 +216,4 @@ def record_of(task: Task, ending: Ending, jobs: int) -> Record:
 
 def checksum(content: Mapping[str, Any]) -> str:
     """Digest of a record's JSON without its checksum: shows that a stored figure was changed after it was written."""
-    return _digest({key: value for key, value in content.items() if key != "checksum"})
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+    return digest({key: value for key, value in content.items() if key != "checksum"})

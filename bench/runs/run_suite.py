@@ -11,9 +11,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.records.record import Record, Task
-from bench.runs.request import COMPILING
-from bench.runs.runner import pending, run_tasks
+from bench.records.record import Record
+from bench.records.task import Task
+from bench.runs.run_tasks import pending, run_tasks
+from bench.runs.solve import COMPILING
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
 from instances.errors import InputError

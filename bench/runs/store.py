@@ -13,7 +13,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from bench.records.record import Named, Record, Task
+from bench.records.record import Record
+from bench.records.task import Named, Task
 from instances.errors import InputError
 from instances.files import (
     FileModel,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.runs.known_hashes import check_hash
 from instances.errors import InputError
 from instances.files import FileModel, model_from_json, read_instance, read_text

@@ -30,28 +30,28 @@ SOLVER = "memetic"
 FULL = "full"
 VARIANTS = {
     FULL: "nothing",
-    "site_by_site=false": "plans made site by site in the population from the start",
+    "site_by_site=false": "site-by-site plans in the first population",
     "construct=false": "constructions; new plans are random",
     "tries=1": "the choice among constructions",
-    "greed=1": "the sharper choice among grids",
+    "greed=1": "the stronger selection pressure on grids",
     "stagnation=0": "the stagnation penalty of grids",
-    "transplant=0": "plans brought over from neighbouring grids",
+    "transplant=0": "plans transferred from neighbouring grids",
     "crossover=0": "children of two plans",
     "fresh=0": "new plans, four of five constructed",
-    "layer_fit=false": "splits fitted to placements of children",
-    "elites=1": "populations; one plan a grid",
+    "layer_fit=false": "fitting splits to the placements of children",
+    "elites=1": "populations; one plan per grid",
     "anneal=0": "annealing",
     "focus=0": "moves that start at a bottleneck",
     "structural=0": "moves of columns, tails and segments",
     "regrid=0": "moves to neighbouring grids while annealing",
-    "guide=0": "the guide beside maxima in the score",
-    "descent=false": "the walk to a local optimum",
+    "guide=0": "the smooth surrogate beside the maxima in the score",
+    "descent=false": "local search",
 }
-"""By options of the solver, separated by blanks: what is off. A share set to 0 goes to disturbed elites."""
+"""What is off, by options of the solver, separated by blanks. A share set to 0 goes to perturbed elites."""
 
 
 @dataclass(frozen=True)
-class Ground:
+class Benchmark:
     """One instance of a shipped suite with one objective."""
 
     suite: str
@@ -74,15 +74,15 @@ class Ground:
         return Problem(self.instance, objective.goal(reference))
 
 
-GROUNDS = (
-    Ground("paper", "dtfm-worldwide-mixed-gpt3-1.3b-64gpus-seed0", "time"),
-    Ground("paper", "dtfm-universities-mixed-gpt3-1.3b-64gpus-seed0", "time"),
-    Ground("paper", "volunteer-gpt3-1.3b-64gpus-seed0", "time"),
-    Ground("paper", "volunteer-gpt-neo-2.7b-128gpus-seed0", "time"),
-    Ground("paper", "cloud-gpt3-13b-128gpus-seed0", "time"),
-    Ground("paper", "campus-llama-7b-128gpus-seed0", "time"),
-    Ground("paper", "dtfm-us-regions-mixed-gpt3-6.7b-128gpus-seed0", "energy@1x"),
-    Ground("paper", "dtfm-worldwide-mixed-gpt3-6.7b-128gpus-seed0", "energy@1x"),
+BENCHMARKS = (
+    Benchmark("paper", "dtfm-worldwide-mixed-gpt3-1.3b-64gpus-seed0", "time"),
+    Benchmark("paper", "dtfm-universities-mixed-gpt3-1.3b-64gpus-seed0", "time"),
+    Benchmark("paper", "volunteer-gpt3-1.3b-64gpus-seed0", "time"),
+    Benchmark("paper", "volunteer-gpt-neo-2.7b-128gpus-seed0", "time"),
+    Benchmark("paper", "cloud-gpt3-13b-128gpus-seed0", "time"),
+    Benchmark("paper", "campus-llama-7b-128gpus-seed0", "time"),
+    Benchmark("paper", "dtfm-us-regions-mixed-gpt3-6.7b-128gpus-seed0", "energy@1x"),
+    Benchmark("paper", "dtfm-worldwide-mixed-gpt3-6.7b-128gpus-seed0", "energy@1x"),
 )
 """The instances of `paper` on which seeds of the whole algorithm differ; on others hardly any part is missed."""
 
@@ -117,34 +117,34 @@ def runs(
     limit: Budget,
     seeds: int,
     done: frozenset[tuple[str, str, str, int]] = frozenset(),
-    grounds: Sequence[Ground] = GROUNDS,
+    benchmarks: Sequence[Benchmark] = BENCHMARKS,
     variants: Sequence[str] = tuple(VARIANTS),
 ) -> Iterator[Run]:
     """Make all runs that are not done; a seed of everything before the next one, so that a part is fair too."""
     for seed in range(seeds):
-        for ground in grounds:
+        for benchmark in benchmarks:
             for variant in variants:
-                if (ground.instance.content_hash, ground.objective, variant, seed) not in done:
-                    yield run_of(ground, variant, limit, seed)
+                if (benchmark.instance.content_hash, benchmark.objective, variant, seed) not in done:
+                    yield run_of(benchmark, variant, limit, seed)
 
 
-def run_of(ground: Ground, variant: str, limit: Budget, seed: int) -> Run:
+def run_of(benchmark: Benchmark, variant: str, limit: Budget, seed: int) -> Run:
     """One run on one thread, in this process: all variants share the compiled code."""
     options = {} if variant == FULL else dict(option.split("=", 1) for option in variant.split())
     solver = make_solver(SOLVER, options)
     solver.warm_up()
     started = time.perf_counter()
-    outcome = solver.solve(ground.problem, replace(limit, seed=seed), Monitor())
+    outcome = solver.solve(benchmark.problem, replace(limit, seed=seed), Monitor())
     seconds = time.perf_counter() - started
     return Run(
-        instance=ground.name,
-        hash=ground.instance.content_hash,
-        objective=ground.objective,
+        instance=benchmark.name,
+        hash=benchmark.instance.content_hash,
+        objective=benchmark.objective,
         variant=variant,
         seed=seed,
         budget=budget_text(limit),
         sources=solver_digest(SOLVER),
-        value=judge(ground.problem, outcome).value,
+        value=judge(benchmark.problem, outcome).value,
         evaluations=outcome.evaluations,
         seconds=round(seconds, 3),
     )

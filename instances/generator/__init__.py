@@ -1,1 +1,1 @@
-"""How instances are made: the families, and what they share."""
+"""Instance generation: the families, and what they share."""

@@ -1,4 +1,4 @@
-"""What makes a plan infeasible, as sentences that name stage, GPU, need and capacity."""
+"""Reasons why a plan is infeasible, as sentences that name stage, GPU, need and capacity."""
 
 from __future__ import annotations
 

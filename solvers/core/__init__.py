@@ -1,1 +1,1 @@
-"""What every method shares: the interface, the registry, the deadline, the compiler."""
+"""Shared by all methods: the interface, the registry, the deadline, the compiler."""

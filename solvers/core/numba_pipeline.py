@@ -1,4 +1,4 @@
-"""How numba compiles our functions: what only compiled code calls is typed, and left to its callers.
+"""Our numba pipeline: functions that only compiled code calls are typed, and compiled as part of their callers.
 
 Numba optimises every function and translates it to machine code, together with all that it calls, at every level of
 the calls again. Here that is done once, for the functions that Python calls: a fifth of the time.

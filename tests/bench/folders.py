@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.records.record import Record, Task, record_of
+from bench.records.record import Record, record_of
+from bench.records.task import Task
 from bench.runs.isolated import Ending, Termination
 from bench.runs.store import Store
 from instances.instance import Instance

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bench.studies.ablation import (
+    BENCHMARKS,
     COLUMNS,
     FULL,
-    GROUNDS,
     VARIANTS,
-    Ground,
+    Benchmark,
     Run,
     ablation_table,
     append_run,
@@ -30,7 +30,7 @@ from scripts import write_ablation as command
 from solvers.core.interface import Budget
 from solvers.core.registry import make_solver, solver_types
 
-SMALL = Ground("regression", "cloud-4gpus-seed0", "weighted:0.5")
+SMALL = Benchmark("regression", "cloud-4gpus-seed0", "weighted:0.5")
 TINY = Budget(evaluations=300)
 RUN = Run("a", "b", "time", FULL, 0, "300 evaluations", "0123456789abcdef", 1.0, 300, 0.1)
 
@@ -49,16 +49,19 @@ def test_every_switch_of_the_solver_has_a_variant() -> None:
     assert switches <= {name for variant in VARIANTS for name in options(variant)}
 
 
-def test_the_grounds_are_in_the_suites_and_differ_in_size_family_and_objective() -> None:
-    assert len(GROUNDS) == 8
-    assert {ground.instance.gpus for ground in GROUNDS} == {64, 128}  # smaller ones are solved with any part off
-    assert len({ground.name.partition("-")[0] for ground in GROUNDS}) >= 4
-    assert {"time", "energy@1x"} == {ground.objective for ground in GROUNDS}
+def test_the_benchmarks_are_in_the_suites_and_differ_in_size_family_and_objective() -> None:
+    assert len(BENCHMARKS) == 8
+    assert {benchmark.instance.gpus for benchmark in BENCHMARKS} == {
+        64,
+        128,
+    }  # smaller ones are solved with any part off
+    assert len({benchmark.name.partition("-")[0] for benchmark in BENCHMARKS}) >= 4
+    assert {"time", "energy@1x"} == {benchmark.objective for benchmark in BENCHMARKS}
 
 
 def test_an_instance_that_a_suite_lacks_is_refused() -> None:
     with pytest.raises(InputError, match="has no instance nothing"):
-        _ = Ground("regression", "nothing", "time").instance
+        _ = Benchmark("regression", "nothing", "time").instance
 
 
 def test_a_run_tells_the_referees_value_and_what_it_took() -> None:
@@ -71,7 +74,7 @@ def test_a_run_tells_the_referees_value_and_what_it_took() -> None:
 
 def test_runs_that_are_done_are_not_made_again() -> None:
     few = (FULL, "anneal=0")
-    first = list(runs(TINY, 2, grounds=[SMALL], variants=few))
+    first = list(runs(TINY, 2, benchmarks=[SMALL], variants=few))
     assert [(run.variant, run.seed) for run in first] == [(variant, seed) for seed in range(2) for variant in few]
     done = frozenset(run.key for run in first[:3])
     assert [run.key for run in runs(TINY, 2, done, [SMALL], few)] == [first[3].key]

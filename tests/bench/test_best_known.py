@@ -11,7 +11,7 @@ import pytest
 import bench.records.merge
 from bench.records.best_known import best_known, default_file, read_best_known, write_best_known
 from bench.records.merge import Merged, merge_folders
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.reporting.frames import runs_table, with_truth
 from bench.reporting.metrics import ContradictionError
 from bench.runs.store import Store

@@ -83,7 +83,7 @@ def misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, kind in SOLVERS.items():
         monkeypatch.setitem(registry._FOUND, name, kind)
-    monkeypatch.setattr("bench.runs.request.IsolatedRun", lambda *asked: SimpleNamespace(wait=lambda: solve(*asked)))
+    monkeypatch.setattr("bench.runs.solve.IsolatedRun", lambda *asked: SimpleNamespace(wait=lambda: solve(*asked)))
 
 
 def file_with(folder: Path, data: object, name: str = "file.json") -> str:
@@ -304,7 +304,7 @@ def test_a_false_claim_of_optimality_is_not_passed_on(call: Call) -> None:
 
 def test_an_interrupted_solve_gives_what_it_has(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     ending = Ending(Outcome(Status.FEASIBLE, FAST), Termination.INTERRUPTED, 1.0, None, 0.1, "interrupted")
-    monkeypatch.setattr("bench.runs.request.IsolatedRun", lambda *_: SimpleNamespace(wait=lambda: ending))
+    monkeypatch.setattr("bench.runs.solve.IsolatedRun", lambda *_: SimpleNamespace(wait=lambda: ending))
     answer = call("solve", INSTANCE, "--solver", "memetic", "--json")
     assert answer.code == 130
     assert (answer.json["status"], answer.json["ended"], answer.json["plan"]) == ("feasible", "interrupted", HAND_PLAN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.runs.suite import read_suite, tasks_of
 
 LONG_RUNS = str(Path(__file__).parents[2] / "results" / "long-runs.toml")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.records.record import Record, Task
+from bench.records.record import Record
+from bench.records.task import Task
 from bench.reporting.report import make_report
 from bench.runs import run_suite as running
 from bench.runs.isolated import Termination
 from bench.runs.run_suite import run_suite
-from bench.runs.runner import pending
+from bench.runs.run_tasks import pending
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
 from bench.verification.folder import verify_folder

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.reporting.formatting import seconds
 from bench.reporting.metrics import hypervolume_share
 from bench.reporting.plots import save_figures

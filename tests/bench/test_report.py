@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.reporting.metrics import ContradictionError
 from bench.reporting.plots.savings import savings_figure
 from bench.reporting.report import COLUMNS, make_report, write_report

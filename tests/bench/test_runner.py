@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.records.record import Record, Task
-from bench.runs.runner import pending, run_tasks
+from bench.records.record import Record
+from bench.records.task import Task
+from bench.runs.run_tasks import pending, run_tasks
 from bench.runs.store import Store
 from instances.files import write_instance
 from solvers.core import registry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.records.record import Task
+from bench.records.task import Task
 from bench.runs.suite import read_suite, shipped, tasks_of
 from instances.errors import InputError
 from instances.files import write_instance

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.records.record import Task, label
+from bench.records.task import Task, label
 from bench.reporting.frames import runs_table, summary_table, with_truth
 from bench.reporting.metrics import ContradictionError
 from instances.errors import InputError

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench.records.record import Record, Task, checksum, record_of
+from bench.records.record import Record, checksum, record_of
+from bench.records.task import Task
 from bench.runs.isolated import Ending, Termination
 from bench.runs.store import Store
 from bench.verification.folder import verify_folder, verify_store

@@ -1,4 +1,4 @@
-"""What `solve` says, on the command line and in `geotrain_bench`."""
+"""One run for `solve`, on the command line and in `geotrain_bench`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from math import isfinite
 
 from rich.console import Console
 
-from bench.records.record import Result, Task
+from bench.records.record import Result
+from bench.records.task import Task
 from bench.runs.isolated import IsolatedRun
 from bench.runs.judge import Verdict, judge
 from instances.errors import InputError
@@ -57,7 +58,7 @@ def solve_request(
     solved = reduced.instance if reduced else instance
     relative_to = _reference(reference, solved) if objective.needs_reference else None
     goal = objective.goal(relative_to)
-    Rates.of(solved, goal.metric)  # refuses a figure that a site lacks, before any work
+    Rates.of(solved, goal.metric)  # refuses a metric that a site lacks, before any work
     problem = Problem(solved, goal, start and _start(start, start_name, instance, goal, reduced))
     _check_budget(budget)
     console = Console(file=sys.stderr, quiet=not live)

@@ -1,4 +1,4 @@
-"""Runs tasks, each in a process of its own, several side by side if asked; every finished run is stored at once."""
+"""Runs tasks, each in a process of its own, several at a time if asked; every finished run is stored at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bench.records.record import Record, Task, record_of
+from bench.records.record import Record, record_of
+from bench.records.task import Task
 from bench.runs.isolated import IsolatedRun, preload, wait_for_any
 from bench.runs.store import Store
 
