@@ -12,7 +12,7 @@ from instances.referee.evaluate import evaluate
 from instances.referee.violations import violations
 from instances.seeds import stream
 from instances.tables import Tables
-from solvers.kernel.packed import ENERGY, EXCESS, GUIDE, SCORE, TIME, Packed, pack
+from solvers.kernel.packed import ENERGY, EXCESS, SCORE, SURROGATE, TIME, Packed, pack
 from tests.random_instances import random_instance
 from tests.random_plans import random_plan, with_ample_memory
 
@@ -30,7 +30,7 @@ class Bench:
         self.exceeds_limit = 0
         self.tables = Tables.of(instance)
         self.packed: Packed = pack(self.tables, Goal(time_weight=1.0, energy_weight=0.01 * (seed % 2)))
-        self.packed.goal[GUIDE] = 0.2
+        self.packed.goal[SURROGATE] = 0.2
         self.draw = stream("kernel moves", instance.name, seed)
         plan = random_plan(instance, seed)
         self.size = plan.micro_batch
