@@ -89,6 +89,8 @@ def show_report(report: Report, path: Path) -> None:
     print(report.table)  # noqa: T201
     if report.missing:
         print(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")  # noqa: T201
+    for line in report.beyond:
+        print(f"\nAlso in the folder: {line}.")  # noqa: T201
     print(f"\nReport: {path}, {path.with_suffix('.html')}")  # noqa: T201
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ class AskedSuite(FileModel):
 class Store:
     """A run folder: `runs.jsonl` (records), `suite.json` (what was asked for) and `instances/`.
 
+    Instances are stored by content, so that one that was edited since leaves the records of its old content valid.
     Only one process writes, a whole line at a time; a line that a crash cut short is dropped and its run
     is done again.
     """
@@ -95,8 +97,8 @@ class Store:
             )
             for task in tasks
         )
-        for instance in {task.instance.name: task.instance for task in tasks}.values():
-            write_instance(self._instances / f"{instance.name}.json", instance)
+        for run, instance in {task.key: (task.asked, task.instance) for task in tasks}.values():
+            write_instance(self._instance_file(run), instance)
         content = AskedSuite(schema="geotrain-bench/plan-of-runs/1", suite=suite, runs=runs)
         write_text(self._suite, json.dumps(content.model_dump(mode="json", by_alias=True), indent=1) + "\n")
 
@@ -131,9 +133,19 @@ class Store:
         asked = {task.key: task.asked.key_without_code for task in tasks if task.key not in done}
         return {key: same[run] for key, run in asked.items() if run in same}
 
-    def instance(self, name: str) -> Instance:
-        """An instance of this folder's runs, by name."""
-        return read_instance(self._instances / f"{name}.json")
+    def instance(self, run: Named) -> Instance:
+        """The instance of a run. InputError if it is not there; what its content is, is not checked here."""
+        path = self._instance_file(run)
+        old = self._instances / f"{run.instance}.json"  # where folders have it that older versions made
+        for file in (path, old):
+            if os.path.isfile(file):  # False for a name that is too long for a file
+                return read_instance(file)
+        raise InputError(f"{self._instances}: has no instance {run.instance} with the content hash {run.instance_hash}")
+
+    def _instance_file(self, run: Named) -> Path:
+        """Named for readers and by content; letters that some file system may refuse are left out."""
+        words = re.sub(r"[^A-Za-z0-9._-]+", "_", run.instance)[:60]
+        return self._instances / f"{words}.{run.instance_hash[:16]}.json"
 
     def _lines(self) -> list[str]:
         if not self._runs.exists():
@@ -146,3 +158,8 @@ class Store:
             whole = "".join(line + "\n" for line in self._lines())
             if len(whole.encode()) != self._runs.stat().st_size:
                 write_text(self._runs, whole)
+
+
+def older_content(run: Named, asked: Sequence[AskedRun]) -> bool:
+    """Whether the run's instance is asked for with another content: it was edited after the run."""
+    return any(other.instance == run.instance and other.instance_hash != run.instance_hash for other in asked)

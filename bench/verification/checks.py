@@ -26,7 +26,7 @@ def verify_record(record: Record, store: Store) -> list[Finding]:
         # What follows may still say which claim was touched.
         found.append("the record was changed after it was written (its checksum differs)")
     try:
-        problem = record.problem(store.instance(record.instance))
+        problem = record.problem(store.instance(record))
         for check_claim in _CHECKS:
             found += list(check_claim(record, problem))
     except InputError as error:
