@@ -210,7 +210,8 @@ class Result(Asked):
     @property
     def final(self) -> bool:
         """Whether the run has a result; what crashed, ran out of memory or never started is tried again."""
-        return self.ended in (Termination.FINISHED, Termination.TIME_LIMIT) and self.status is not Status.ERROR
+        ends = (Termination.FINISHED, Termination.TIME_LIMIT, Termination.EVALUATION_LIMIT)
+        return self.ended in ends and self.status is not Status.ERROR
 
     def problem(self, instance: Instance) -> Problem:
         """What the solver got. InputError if this is another instance or another cost model."""
