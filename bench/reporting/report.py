@@ -68,6 +68,7 @@ LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
 NOTES = (
     "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
+    "value: of the objective, in s for time, J for energy, gCO2e for carbon, USD for cost; weighted sums have no unit.",
     "solved: runs with a plan, of all runs; failed runs stay in the count.",
     "optimum or bound: `=` a proven optimum, `>=` the best proven lower bound, n/a where nothing is proven; of any "
     "run, or of the best known values that come with the suites.",

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
@@ -250,7 +251,8 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     lock = threading.Lock()
 
     def say(kind: str, content: Any = None) -> None:
-        with lock:
+        # Where the caller has just gone there is nobody to tell, and this process ends in a moment.
+        with lock, suppress(BrokenPipeError):
             connection.send((kind, content))
 
     try:

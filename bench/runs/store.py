@@ -23,6 +23,7 @@ from instances.files import (
     read_instance,
     read_json,
     read_text,
+    remove,
     write_instance,
     write_text,
 )
@@ -69,15 +70,22 @@ class Store:
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(f"{self.folder}: another run is writing to this folder") from None
+            except BlockingIOError:
+                raise InputError(
+                    f"{self.folder}: another run is writing to this folder; wait for its end or name another with --out"
+                ) from None
+            except OSError as error:
+                raise InputError(
+                    f"{self.folder}: cannot be locked: {error.strerror or error}; "
+                    "name a folder on a local disk with --out"
+                ) from None
             self._drop_torn_line()
             yield
 
     def clear(self) -> None:
         """Forget all results; files that are not ours stay."""
-        self._runs.unlink(missing_ok=True)
-        self._suite.unlink(missing_ok=True)
+        remove(self._runs)
+        remove(self._suite)
         shutil.rmtree(self._instances, ignore_errors=True)
 
     def plan(self, suite: str, tasks: Sequence[Task], kept: Mapping[str, Record] | None = None) -> None:
@@ -109,12 +117,24 @@ class Store:
         return model_from_json(AskedSuite, read_json(self._suite), str(self._suite))
 
     def append(self, record: Record) -> None:
-        """Add one record, whole: a single write, flushed to disk."""
-        line = json.dumps(record.to_json(), allow_nan=False) + "\n"
-        with self._runs.open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        """Add one record, whole and flushed to disk, or nothing. InputError if it cannot be written."""
+        line = (json.dumps(record.to_json(), allow_nan=False) + "\n").encode("utf-8")
+        try:
+            with self._runs.open("ab", buffering=0) as file:  # what a buffer holds back would be written when it closes
+                before = file.tell()
+                try:
+                    written = 0
+                    while written < len(line):
+                        written += file.write(line[written:])
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(before)
+                    raise
+        except OSError as error:
+            raise InputError(
+                f"{self._runs}: cannot be written: {error.strerror or error}; "
+                "earlier results are kept, and the same command goes on"
+            ) from None
 
     def records(self) -> list[Record]:
         """All records, the last one of each key, in the order of their keys' first appearance."""
