@@ -293,7 +293,7 @@ def test_the_plans_to_start_from_are_reported_before_the_bounds_of_the_grids(mon
         assert heard
         heard.clear()
     # The plans of the solver to start from are heard while it runs.
-    monkeypatch.setattr("solvers.exact.warm_start.best_uniform", lambda *arguments: (None, 0))
+    monkeypatch.setattr("solvers.exact.initial_plans.best_uniform", lambda *arguments: (None, 0))
     memetic, plan = make_solver("memetic"), Plan.from_groups(1, (1, 1), [[0, 1]])
 
     def stopped(self: object, problem: object, budget: Budget, monitor: Monitor) -> None:
