@@ -124,7 +124,8 @@ class Solution:
     """
 
     status: str  # `optimal`, `feasible`, `infeasible` (proven), `unknown` or `error`
-    ended: str  # `finished`, `time_limit`, `crashed`, `out_of_memory`, `interrupted` or `not_started`
+    # `finished`, `time_limit`, `evaluation_limit`, `crashed`, `out_of_memory`, `interrupted` or `not_started`
+    ended: str
     reason: str | None  # why it did not finish, or why a claim was not accepted
     value: float | None
     bound: float | None  # proven lower bound

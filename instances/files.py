@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from difflib import get_close_matches
 from math import isfinite, isnan
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -91,9 +92,44 @@ class PlanFile(FileModel):
         return json.dumps(self.model_dump(mode="json"))
 
 
-def read_plan(path: str | Path, instance: Instance) -> Plan:
-    """The plan in a file, for one instance. InputError if it is malformed or names an unknown GPU."""
-    return plan_from_json(read_json(path), instance, str(path))
+class FrontPoint(FileModel):
+    """One nondominated plan of a front, with its time (s) and energy (J)."""
+
+    time_s: float
+    energy_j: float
+    plan: PlanFile
+
+
+FRONT_SCHEMA: Literal["geotrain-bench/front/1"] = "geotrain-bench/front/1"
+
+
+class FrontFile(FileModel):
+    """The file of a front: its points by rising time."""
+
+    schema_: Literal["geotrain-bench/front/1"] = Field(alias="schema")
+    instance: str
+    points: tuple[FrontPoint, ...] = Field(min_length=1)
+
+    def to_text(self) -> str:
+        """The file's text."""
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"
+
+
+def read_plan(path: str | Path, instance: Instance, point: int | None = None) -> Plan:
+    """The plan in a file, for one instance; `point` picks one from the file of a front, counted from 0.
+
+    InputError if the file is malformed, names an unknown GPU or has no such point.
+    """
+    data = read_json(path)
+    if not (isinstance(data, dict) and data.get("schema") == FRONT_SCHEMA):
+        if point is not None:
+            raise InputError(f"{path}: is not a front, so it has no point {point}")
+        return plan_from_json(data, instance, str(path))
+    points = model_from_json(FrontFile, data, str(path)).points
+    if point is None or not 0 <= point < len(points):
+        wanted = "is a front, not one plan" if point is None else f"points: there is no point {point}"
+        raise InputError(f"{path}: {wanted}; its points are 0 to {len(points) - 1} (`evaluate --point`)")
+    return plan_of(points[point].plan, instance, f"{path}: points[{point}]")
 
 
 def plan_from_json(data: Any, instance: Instance, source: str) -> Plan:
@@ -159,18 +195,26 @@ def parse_json(text: str, source: str) -> Any:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a whole file or none of it: a reader or a crash never meets half of one."""
+    """Write a whole UTF-8 file or none of it; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a whole file or none of it: a reader, a crash or a full disk never leaves half of one.
+
+    InputError names the file and why it cannot be written.
+    """
     path = Path(path)
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a device or a pipe is written to, never replaced
+            path.write_bytes(content)  # a device or a pipe is written to, never replaced
             return
         path = path.resolve()  # a link stays a link
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:20]}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
             # A temporary file is private to its owner; the finished one follows the user's umask.
             umask = os.umask(0)
             os.umask(umask)
@@ -181,6 +225,14 @@ def write_text(path: str | Path, text: str) -> None:
             raise
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def remove(path: str | Path) -> None:
+    """Remove a file, if it is there. InputError if that cannot be done."""
+    try:
+        Path(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be removed: {error.strerror or error}") from None
 
 
 def refuse_no_numbers(data: Any, source: str) -> None:
@@ -199,24 +251,38 @@ def refuse_no_numbers(data: Any, source: str) -> None:
 def check_writable(path: str | Path) -> None:
     """InputError if a file could not be written there; asked before long work, so that its answer is not lost."""
     path = Path(path)
+    try:
+        reason = _unwritable(path)
+    except OSError as error:  # a name that is too long, say
+        reason = error.strerror or str(error)
+    if reason:
+        raise InputError(f"{path}: cannot be written: {reason}")
+
+
+def _unwritable(path: Path) -> str | None:
     folder = path.resolve().parent
     while not folder.exists():
         folder = folder.parent
     if path.is_dir():
-        raise InputError(f"{path}: cannot be written: it is a folder")
+        return "it is a folder"
     if not folder.is_dir():
-        raise InputError(f"{path}: cannot be written: {folder} is not a folder")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(f"{path}: cannot be written: permission denied")
+        return f"{folder} is not a folder"
+    return None if os.access(path if path.exists() else folder, os.W_OK) else "permission denied"
 
 
 def first_problem(error: ValidationError) -> str:
     """A validation error as `field: reason (found ...)`, with a count of the others."""
     problems = [problem for problem in error.errors(include_url=False) if not _follows_from_another(problem)]
-    problem = problems[0]
+    misspelled = {p["loc"]: _misspelled(p, problems) for p in problems}
+    problems = [p for p in problems if p["loc"] not in misspelled.values()]
+    problem, others = problems[0], len(problems) - 1
+    written = misspelled[problem["loc"]]
     field = _field(problem["loc"])
     if problem["type"] == "value_error":
         reason = str(problem["ctx"]["error"])
+    elif written is not None:
+        field = _field(written)
+        reason = f"unknown key, perhaps meant to be {problem['loc'][-1]!r}, which is required"
     elif problem["type"] == "extra_forbidden":
         reason = "unknown key"
     elif problem["type"] == "too_short" and problem["ctx"]["min_length"] == 1:
@@ -228,9 +294,18 @@ def first_problem(error: ValidationError) -> str:
         found = repr(problem.get("input"))
         if problem["type"] != "missing" and len(found) <= 60:
             reason += f", found {found}"
-    others = len(problems) - 1
     more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
     return (f"{field}: {reason}" if field else reason).replace("\n", " ") + more
+
+
+def _misspelled(problem: ErrorDetails, problems: list[ErrorDetails]) -> tuple[int | str, ...] | None:
+    """The unknown key that a missing one was perhaps written as: one slip, which the checks count as two."""
+    if problem["type"] != "missing":
+        return None
+    *place, key = problem["loc"]
+    unknown = [p["loc"] for p in problems if p["type"] == "extra_forbidden" and [*p["loc"][:-1]] == place]
+    alike = get_close_matches(str(key), [str(loc[-1]) for loc in unknown], n=1)
+    return (*place, alike[0]) if alike else None
 
 
 def _follows_from_another(problem: ErrorDetails) -> bool:

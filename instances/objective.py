@@ -71,6 +71,13 @@ class Objective:
         return f"{self.kind}{colon}{number}{'x' if self.relative else ''}"
 
     @property
+    def unit(self) -> str:
+        """Of its values; none for a weighted sum."""
+        return {"time": "s", "energy@": "J", "energy": "J", "time@": "s", "carbon": "gCO2e", "cost": "USD"}.get(
+            self.kind, ""
+        )
+
+    @property
     def needs_reference(self) -> bool:
         """Whether a reference plan or `--reference T E` is needed."""
         return self.kind == "weighted" or self.relative

@@ -40,7 +40,7 @@ class Brute(Solver):
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         from solvers.kernel.packed import pack
 
         search = _Search(problem, pack(problem.tables, problem.goal))

@@ -44,7 +44,7 @@ class Contiguous(Solver):
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan of the rule, if any fits and keeps the goal's caps."""
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
         tables = problem.tables

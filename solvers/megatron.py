@@ -25,7 +25,7 @@ class Megatron(Solver):
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best uniform plan, if there is one and it keeps the goal's caps."""
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         plan, deadline.evaluations = best_uniform(problem.instance, problem.tables)
         value = None if plan is None else problem.value(plan)
         if plan is None or value is None:

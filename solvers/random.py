@@ -54,7 +54,7 @@ class RandomSearch(Solver):
         limited = budget.seconds is not None or budget.evaluations is not None
         if not limited:
             budget = replace(budget, evaluations=self.draws)
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
         run = _Run(problem, budget.seed)

@@ -24,7 +24,14 @@ from bench.cli.app import app
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
 from bench.verification.folder import verify_folder
-from instances.files import instance_from_json, plan_from_json, write_instance
+from instances.files import (
+    FrontFile,
+    instance_from_json,
+    model_from_json,
+    plan_from_json,
+    plan_of,
+    write_instance,
+)
 from instances.referee.violations import violations
 from solvers.core.registry import solver_types
 
@@ -342,6 +349,8 @@ def test_the_example_of_an_instance_and_of_its_plan_are_read() -> None:
     instance = instance_from_json(json.loads(examples("json")[0]), "example")
     plan = plan_from_json(json.loads(examples("json")[1]), instance, "example")
     assert violations(instance, plan) == []
+    front = model_from_json(FrontFile, json.loads(examples("json")[2]), "example")
+    assert [violations(instance, plan_of(point.plan, instance, "example")) for point in front.points] == [[]]
     given = {key for group in instance.groups for key in group.model_fields_set}
     assert given == set(type(instance.groups[0]).model_fields), "the example shows every field"
     assert instance.sites
@@ -360,7 +369,7 @@ def test_the_example_of_a_suite_is_read(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_a_run_folder_are_read_and_hold(tmp_path: Path) -> None:
-    _, _, asked, record = examples("json")
+    *_, asked, record = examples("json")
     instance = instance_from_json(json.loads(HAND.read_text(encoding="utf-8")), "hand")
     (tmp_path / "instances").mkdir()
     write_instance(tmp_path / "instances" / f"{instance.name}.json", instance)

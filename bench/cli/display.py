@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 from bench.reporting.formatting import percent, significant
+from instances.objective import parse_objective
 from instances.plan import gpu_name
 from instances.referee.check import Infeasible
 
@@ -54,15 +58,15 @@ def show_evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeas
 def show_result(result: Result) -> None:
     """The answer of a solver: status, value, bound and plan."""
     console = _console()
-    plan = result.plan
+    plan, unit = result.plan, parse_objective(result.objective).unit
     console.print(
         _facts(
             f"{result.solver} on {result.instance}",
             ("status", result.status + (f" ({result.reason})" if result.reason else "")),
             ("ended", result.ended),
             ("objective", result.objective),
-            ("value", _number(result.value, digits=8)),
-            ("bound", _number(result.bound, digits=8)),
+            ("value", _number(result.value, unit, 8)),
+            ("bound", _number(result.bound, unit, 8)),
             ("gap", None if result.gap is None else percent(result.gap)),
             ("iteration time", _number(result.time_s, "s")),
             ("energy", _number(result.energy_j, "J")),
@@ -74,12 +78,11 @@ def show_result(result: Result) -> None:
         )
     )
     if result.front:
-        front = _plain(None, ("time [s]", "energy [J]", "shape", "micro-batch"))
-        for point in result.front:
+        front = _plain(None, ("point", "time [s]", "energy [J]", "shape", "micro-batch"))
+        for number, point in enumerate(result.front):
             shape = f"{len(point.plan.pipelines)} x {len(point.plan.layers)}"
-            front.add_row(
-                significant(point.time_s, 6), significant(point.energy_j, 6), shape, str(point.plan.micro_batch)
-            )
+            figures = significant(point.time_s, 6), significant(point.energy_j, 6)
+            front.add_row(str(number), *figures, shape, str(point.plan.micro_batch))
         console.print(front)
 
 
@@ -89,15 +92,19 @@ def show_report(report: Report, path: Path) -> None:
     print(report.table)  # noqa: T201
     if report.missing:
         print(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")  # noqa: T201
+    for line in report.beyond:
+        print(f"\nAlso in the folder: {line}.")  # noqa: T201
     print(f"\nReport: {path}, {path.with_suffix('.html')}")  # noqa: T201
 
 
 def show_list(columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]]) -> None:
-    """One line for each thing there is, however wide the terminal."""
+    """One line for each thing there is; on a terminal that is too narrow for it, folded between words."""
     cells = [list(columns), *([", ".join(v) if isinstance(v, list) else v for v in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    across = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    fold = TextWrapper(across, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False)
     for line in cells:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
+        print(fold.fill("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()))  # noqa: T201
 
 
 class _Console(Console):

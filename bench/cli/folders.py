@@ -48,10 +48,15 @@ def best(
     from bench.records.merge import merge_folders
 
     done = merge_folders(folders, file)
-    left_out = f"; {done.of_other_instances} runs on instances of no shipped suite left out (--file)"
+    left_out = {
+        f"{done.of_other_instances} runs on instances of no shipped suite (--file)": done.of_other_instances,
+        f"{done.of_older_contents} runs on instances that have been edited since": done.of_older_contents,
+    }
+    without = [words for words, count in left_out.items() if count]
     print_json(asdict(done)) if as_json else say(
         f"{done.file}: {done.new} new, {done.better_values} better values, {done.better_bounds} better bounds; "
-        f"{done.entries} entries, {done.proven} proven optimal" + (left_out if done.of_other_instances else "")
+        f"{done.entries} entries, {done.proven} proven optimal"
+        + (f"; left out: {', '.join(without)}" if without else "")
     )
     return DONE
 
@@ -65,7 +70,8 @@ def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="D
     made, path = write_report(Store(folder))
     if as_json:
         rows = json.loads(made.summary.to_json(orient="records"))
-        print_json({"suite": made.suite, "report": str(path), "missing": made.missing, "rows": rows})
+        lists = {"missing": made.missing, "beyond": made.beyond}
+        print_json({"suite": made.suite, "report": str(path), **lists, "rows": rows})
     else:
         show_report(made, path)
     return DONE

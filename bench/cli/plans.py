@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 def evaluate(
     instance_file: InstanceFile,
     plan_file: Annotated[Path, typer.Argument(help="Plan file.", metavar="PLAN")],
+    point: Annotated[
+        int | None, typer.Option(help="Which plan, if the file holds a front: 0 is the fastest.", metavar="N")
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
 ) -> int:
@@ -46,7 +49,7 @@ def evaluate(
 
     check_picture(picture)
     instance = read_instance(instance_file)
-    plan = read_plan(plan_file, instance)
+    plan = read_plan(plan_file, instance, point)
     checked = check(instance, plan)
     if as_json:
         print_json(_evaluation(instance, plan, checked))
@@ -82,14 +85,14 @@ def solve(
     start: Annotated[Path | None, typer.Option(help="Plan file to start from.", metavar="PLAN")] = None,
     without: Without = None,
     option: Options = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the plan.", metavar="PLAN")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the plan, or the front.", metavar="FILE")] = None,
     picture: Picture = None,
     as_json: Json = False,
 ) -> int:
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
     from bench.runs.solve import solve_request
-    from instances.files import check_writable, read_instance, read_plan, write_text
+    from instances.files import check_writable, read_instance, read_plan
     from solvers.core.interface import Budget
 
     check_picture(picture)
@@ -109,15 +112,29 @@ def solve(
         left_out=without or (),
         live=not as_json and sys.stderr.isatty(),
     )
-    print_json(result.to_json()) if as_json else show_result(result)
-    if out is not None and result.plan is not None:
-        write_text(out, f"{result.plan.to_line()}\n")
+    try:
+        if out is not None:
+            _write_answer(result, out)
+    finally:  # an answer that cannot be written in one place is not lost in the other
+        print_json(result.to_json()) if as_json else show_result(result)
     if picture is not None:
         from bench.reporting.picture import draw_answer
 
         if not draw_answer(instance, result, picture):
             note(f"{picture}: not drawn, there is no plan")
     return _exit_status(result)
+
+
+def _write_answer(result: Result, path: Path) -> None:
+    from instances.files import FRONT_SCHEMA, FrontFile, write_text
+
+    if result.front:
+        front = FrontFile(schema=FRONT_SCHEMA, instance=result.instance, points=result.front)
+        write_text(path, front.to_text())
+    elif result.plan is not None:
+        write_text(path, f"{result.plan.to_line()}\n")
+    else:
+        note(f"{path}: not written, there is no plan")
 
 
 def _evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeasible) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from bench.records.best_known import (
 from bench.records.record import Record
 from bench.reporting.metrics import ContradictionError
 from bench.runs.known_hashes import known_hashes
-from bench.runs.store import Store
+from bench.runs.store import Store, older_content
 from bench.verification.checks import verify_record
 from instances.errors import InputError
 from instances.instance import COST_MODEL_VERSION
@@ -44,6 +44,7 @@ class Merged:
     new: int = 0
     better_values: int = 0
     better_bounds: int = 0
+    of_older_contents: int = 0  # runs left out: their instance has been edited since, and run again in the folder
     of_other_instances: int = 0  # runs left out: the committed file holds instances of shipped suites only
 
 
@@ -58,12 +59,18 @@ def merge_folders(folders: Sequence[Path], file: Path | None) -> Merged:
     counts: Counter[str] = Counter()
     for folder in folders:
         store = Store(folder)
+        records = sorted(store.records(), key=lambda record: record.value is None)
+        asked = store.asked().runs if records else ()
         # Those with a plan first: a bound without one has something to belong to then.
-        for record in sorted(store.records(), key=lambda record: record.value is None):
+        for record in records:
             if held is not None and record.instance not in held:
                 counts["of_other_instances"] += 1
             elif parse_objective(record.objective).kind != "front":
-                _refuse_unfit(record, store, known)
+                _refuse_wrong(record, store)
+                if older_content(record, asked):
+                    counts["of_older_contents"] += 1
+                    continue
+                _refuse_other_content(record, store, known)
                 _merge(known, record, counts)
     write_best_known(target, known.values())
     proven = sum(entry.proven for entry in known.values())
@@ -78,12 +85,16 @@ def _current(entry: BestKnown, held: set[str] | None) -> bool:
     return entry.cost_model_version == COST_MODEL_VERSION and entry.instance_hash == expected
 
 
-def _refuse_unfit(record: Record, store: Store, known: Mapping[Key, BestKnown]) -> None:
-    """InputError if the record is wrong or belongs to another instance of the same name."""
-    where = f"{store.folder}: {record.title}"
+def _refuse_wrong(record: Record, store: Store) -> None:
+    """InputError if the record does not hold."""
     findings = verify_record(record, store)
     if findings:
-        raise InputError(f"{where}: {findings[0]}")
+        raise InputError(f"{store.folder}: {record.title}: {findings[0]}")
+
+
+def _refuse_other_content(record: Record, store: Store, known: Mapping[Key, BestKnown]) -> None:
+    """InputError if the record belongs to another instance of the same name."""
+    where = f"{store.folder}: {record.title}"
     name, content = record.instance, record.instance_hash
     others = {known_hashes().get(name, content), *(e.instance_hash for e in known.values() if e.instance == name)}
     if others != {content}:

@@ -15,29 +15,16 @@ from bench.records import environment
 from bench.records.environment import Machine
 from bench.records.task import Asked, Task, digest
 from bench.runs.isolated import Ending, Termination
-from bench.runs.judge import Verdict, judge
+from bench.runs.judge import JudgedPlan, Verdict, judge
 from instances.errors import InputError
-from instances.files import FileModel, PlanFile, model_from_json
+from instances.files import FileModel, FrontPoint, PlanFile, model_from_json
 from instances.instance import COST_MODEL_VERSION, Instance
 from instances.objective import parse_objective
-from instances.plan import Plan, gpu_name
+from instances.plan import gpu_name
 from instances.referee.evaluate import Evaluation
 from solvers.core.interface import Problem, Status, TracePoint
 
 SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
-
-
-class FrontPoint(FileModel):
-    """One nondominated plan of a front."""
-
-    time_s: float
-    energy_j: float
-    plan: PlanFile
-
-    @classmethod
-    def of(cls, plan: Plan, evaluation: Evaluation, instance: Instance) -> FrontPoint:
-        """The point of a plan."""
-        return cls(time_s=evaluation.time_s, energy_j=evaluation.energy_j, plan=PlanFile.of(plan, instance))
 
 
 class GpuUse(FileModel):
@@ -123,7 +110,7 @@ class Result(Asked):
         evaluation, outcome, instance = verdict.evaluation, ending.outcome, task.instance
         front = None
         if verdict.front is not None:
-            front = tuple(FrontPoint.of(each.plan, each.evaluation, instance) for each in verdict.front)
+            front = tuple(_point(each, instance) for each in verdict.front)
         return cls(
             **dict(task.asked),
             status=verdict.status,
@@ -152,7 +139,8 @@ class Result(Asked):
     @property
     def final(self) -> bool:
         """Whether the run has a result; what crashed, ran out of memory or never started is tried again."""
-        return self.ended in (Termination.FINISHED, Termination.TIME_LIMIT) and self.status is not Status.ERROR
+        ends = (Termination.FINISHED, Termination.TIME_LIMIT, Termination.EVALUATION_LIMIT)
+        return self.ended in ends and self.status is not Status.ERROR
 
     def problem(self, instance: Instance) -> Problem:
         """What the solver got. InputError if this is another instance or another cost model."""
@@ -212,6 +200,11 @@ def record_of(task: Task, ending: Ending, jobs: int) -> Record:
         machine=environment.machine(),
         checksum="",
     ).sealed()
+
+
+def _point(judged: JudgedPlan, instance: Instance) -> FrontPoint:
+    plan, evaluation = judged.plan, judged.evaluation
+    return FrontPoint(time_s=evaluation.time_s, energy_j=evaluation.energy_j, plan=PlanFile.of(plan, instance))
 
 
 def checksum(content: Mapping[str, Any]) -> str:

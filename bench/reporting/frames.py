@@ -12,6 +12,7 @@ from bench.records.record import Record
 from bench.reporting.metrics import ContradictionError, optimality_gap, saving
 from bench.runs.store import AskedRun
 from instances.errors import InputError
+from instances.instance import COST_MODEL_VERSION
 from solvers.core.gap import TOLERANCE, certified_gap
 
 BASELINE = "megatron"
@@ -34,16 +35,20 @@ def runs_table(
 ) -> pd.DataFrame:
     """One row for each run asked for, in that order; a run without a record has the status `missing`.
 
+    Then one for each other record of the same instances, `asked` False: what they prove or find is true of those, too.
     `known` (default: the committed file) gives each problem's best known value and bound, if it has them.
     InputError if the records mix cost-model versions or contents of one instance.
     """
     by_key = {record.key: record for record in records}
     _refuse_mixtures([by_key[run.key] for run in asked if run.key in by_key])
     rows = []
-    for run in asked:
+    others = [record for record in beyond(asked, records) if not _of_other_problems(record, asked)]
+    wanted: list[AskedRun | Record] = [*asked, *others]
+    for run in wanted:
         record = by_key.get(run.key)
         rows.append(
             {
+                "asked": isinstance(run, AskedRun),
                 "instance": run.instance,
                 "gpus": run.gpus,
                 "objective": run.objective,
@@ -56,9 +61,22 @@ def runs_table(
                 **_known_of(record, best_known() if known is None else known),
             }
         )
-    table = pd.DataFrame(rows, columns=None if rows else [*BY, "seed", "status", "ended", *NUMBERS, *KNOWN, "known_by"])
+    table = pd.DataFrame(
+        rows, columns=None if rows else ["asked", *BY, "seed", "status", "ended", *NUMBERS, *KNOWN, "known_by"]
+    )
     table[NUMBERS + KNOWN] = table[NUMBERS + KNOWN].astype("float64")
     return table
+
+
+def beyond(asked: Sequence[AskedRun], records: Sequence[Record]) -> list[Record]:
+    """The records of runs that are not asked for: the suite has changed since they were made."""
+    keys = {run.key for run in asked}
+    return [record for record in records if record.key not in keys]
+
+
+def _of_other_problems(record: Record, asked: Sequence[AskedRun]) -> bool:
+    same = any((run.instance, run.instance_hash) == (record.instance, record.instance_hash) for run in asked)
+    return not same or record.cost_model_version != COST_MODEL_VERSION
 
 
 def _known_of(record: Record | None, known: Mapping[Key, BestKnown]) -> dict[str, float | str | None]:
@@ -76,6 +94,8 @@ def _known_of(record: Record | None, known: Mapping[Key, BestKnown]) -> dict[str
 
 def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
     """Add what is known of each instance and objective: proven optimum, best bound, best value; and savings.
+
+    All rows count for that; only those asked for are returned.
 
     Raises
     ------
@@ -103,7 +123,7 @@ def with_truth(runs: pd.DataFrame) -> pd.DataFrame:
     plans = runs[(runs["solver"] == BASELINE) & runs["time_s"].notna()].drop_duplicates("instance")
     for figure, measure in (("time_saving", "time_s"), ("energy_saving", "energy_j")):
         runs[figure] = saving(runs["instance"].map(plans.set_index("instance")[measure]), runs[measure])
-    return runs
+    return runs[runs["asked"].astype(bool)].drop(columns="asked")
 
 
 def summary_table(runs: pd.DataFrame) -> pd.DataFrame:

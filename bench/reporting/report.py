@@ -13,9 +13,9 @@ import pandas as pd
 
 from bench.records.record import Record
 from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, percent, significant, table
-from bench.reporting.frames import BASELINE, runs_table, summary_table, with_truth
+from bench.reporting.frames import BASELINE, beyond, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
-from bench.runs.store import AskedRun, Store
+from bench.runs.store import AskedRun, Store, older_content
 from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
 from solvers.core.gap import OPTIMAL_GAP
@@ -68,12 +68,14 @@ LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
 NOTES = (
     "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
+    "value: of the objective, in s for time, J for energy, gCO2e for carbon, USD for cost; weighted sums have no unit.",
     "solved: runs with a plan, of all runs; failed runs stay in the count.",
     "optimum or bound: `=` a proven optimum, `>=` the best proven lower bound, n/a where nothing is proven; of any "
     "run, or of the best known values that come with the suites.",
     "optimality gap: (value - optimum) / optimum, n/a where no optimum is proven.",
     "certified gap: (value - bound) / value.",
     "gap to best known: (value - best) / best, the best value of any run or of those that come with the suites.",
+    "results that the suite no longer asks for have no row; what they prove or find of the same instances counts.",
     f"saved: ({BASELINE} - plan) / {BASELINE}, time and energy of the same plan; negative where the plan is worse.",
     "seconds: median search time of a run, without compilation.",
 )
@@ -86,6 +88,7 @@ class Report:
     suite: str
     table: str
     missing: list[str]
+    beyond: list[str]  # what else the folder holds
     problems: list[str]
     origin: list[str]
     summary: pd.DataFrame
@@ -99,6 +102,7 @@ class Report:
         lists: dict[str, Sequence[str]] = {
             f"Missing: {len(self.missing)} of {len(self.runs)} runs": self.missing,
             "What went wrong": self.problems,
+            "Also in the folder": self.beyond,
             "How to read it": NOTES,
             "Made with": self.origin,
         }
@@ -125,6 +129,7 @@ def make_report(store: Store) -> Report:
         suite=asked.suite,
         table=table(COLUMNS, summary.to_dict("records"), LEFT),
         missing=[run.title for run in asked.runs if run.key not in found],
+        beyond=_beyond(asked.runs, records),
         problems=[f"{each.title}: {each.ended}: {each.reason or 'no reason given'}" for each in used if _failed(each)],
         origin=[*_origin(used), *_other_code(asked.runs, found)],
         summary=summary,
@@ -186,6 +191,19 @@ def _other_code(asked: Sequence[AskedRun], found: Mapping[str, Record]) -> list[
     return [
         f"results of other code were kept: {count} of {solver} (code {then}, the other runs are of {now})"
         for (solver, then, now), count in counts.items()
+    ]
+
+
+def _beyond(asked: Sequence[AskedRun], records: Sequence[Record]) -> list[str]:
+    """How many results the folder holds that the suite no longer asks for, by solver and content."""
+    counts = Counter(
+        (record.label, record.objective, record.instance if older_content(record, asked) else None)
+        for record in beyond(asked, records)
+    )
+    return [
+        f"{count} of {solver} for {objective}, not asked for by the suite as it is now"
+        + (f": of an older content of {instance}" if instance else "")
+        for (solver, objective, instance), count in counts.items()
     ]
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from instances.objective import CAP_SLACK
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from solvers.core.cache import is_warm, mark_warm
 from solvers.core.front import Front
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status, TracePoint
 from solvers.core.registry import make_solver
 
+LONGEST_WAIT_S = 3600.0
+"""The system's calls take no more than some weeks; a wait that ends early is begun anew."""
 GRACE_S = 1.0
 """How long past its limit a solver may take to stop by itself before it is killed."""
 WARM_UP_S = 900.0
@@ -31,6 +36,7 @@ class Termination(StrEnum):
 
     FINISHED = "finished"
     TIME_LIMIT = "time_limit"
+    EVALUATION_LIMIT = "evaluation_limit"  # in older records this is a time limit
     CRASHED = "crashed"
     OUT_OF_MEMORY = "out_of_memory"
     INTERRUPTED = "interrupted"
@@ -69,12 +75,14 @@ class IsolatedRun:
         on_compiling: Callable[[], None] = lambda: None,
     ) -> None:
         self._problem = problem
-        self._seconds = budget.seconds
+        self._seconds, self._evaluation_limit = budget.seconds, budget.evaluations
         self._plan = problem.start
         self._value = problem.value(problem.start) if problem.start else None
         self._front = Front()
         self._bound: float | None = None
         self._details: dict[str, Any] = {}
+        self._trace: list[TracePoint] = []
+        self._evaluations = 0
         self._called = time.monotonic()
         self._started: float | None = None
         self._name = name
@@ -143,10 +151,12 @@ class IsolatedRun:
                     self._details.update(proof)
             case "details":
                 self._details.update(content)
+            case "progress":
+                self._evaluations, points = content
+                self._trace += points
             case "outcome":
                 outcome, cpu_s = content
-                termination = Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED
-                self._finish(termination, None, outcome, cpu_s)
+                self._finish(self._limit_of(outcome), None, outcome, cpu_s)
             case "memory":
                 self._finish(Termination.OUT_OF_MEMORY, content)
             case "error":
@@ -154,12 +164,22 @@ class IsolatedRun:
             case _:
                 raise ValueError(kind)
 
+    def _limit_of(self, outcome: Outcome) -> Termination:
+        """Which limit ended the solver, if one did."""
+        if not outcome.limit_reached:
+            return Termination.FINISHED
+        limit = self._evaluation_limit
+        if limit is not None and (self._seconds is None or outcome.evaluations >= limit):
+            return Termination.EVALUATION_LIMIT
+        return Termination.TIME_LIMIT
+
     def _failed(self, reason: str) -> None:
         """It crashed; before its start that says nothing of the problem, and the run may be tried again."""
         if self._started is None:
             self._finish(Termination.NOT_STARTED, f"not started: {reason}", Outcome(Status.ERROR))
         else:
-            self._finish(Termination.CRASHED, reason, Outcome(Status.ERROR, details=self._details))
+            outcome = Outcome(Status.ERROR, evaluations=self._evaluations, details=self._details)
+            self._finish(Termination.CRASHED, reason, outcome)
 
     def _take(self, plan: Plan) -> None:
         value = self._problem.value(plan)
@@ -183,7 +203,12 @@ class IsolatedRun:
         """What was reported before the end."""
         front = self._front.plans() or None
         status = Status.FEASIBLE if self._plan or front else Status.UNKNOWN
-        return Outcome(status, self._plan, self._bound, front, details=self._details)
+        # A value whose plan was not heard any more is not ours; a value that rounding sets apart is.
+        least = math.inf if self._value is None else self._value * (1 - CAP_SLACK)
+        trace = tuple(point for point in self._trace if point.value >= least)
+        return Outcome(
+            status, self._plan, self._bound, front, self._evaluations, trace, limit_reached=True, details=self._details
+        )
 
     def _finish(
         self, termination: Termination, reason: str | None, outcome: Outcome | None = None, cpu_s: float | None = None
@@ -208,7 +233,7 @@ class IsolatedRun:
 def wait_for_any(runs: Sequence[IsolatedRun]) -> None:
     """Wait until one of the children says something or its deadline passes."""
     left = [run.deadline - time.monotonic() for run in runs if run.deadline is not None]
-    wait([run.connection for run in runs], max(0.0, min(left)) + 0.001 if left else None)
+    wait([run.connection for run in runs], min(max(0.0, min(left)) + 0.001, LONGEST_WAIT_S) if left else None)
 
 
 def _context() -> Any:
@@ -226,7 +251,8 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     lock = threading.Lock()
 
     def say(kind: str, content: Any = None) -> None:
-        with lock:
+        # Where the caller has just gone there is nobody to tell, and this process ends in a moment.
+        with lock, suppress(BrokenPipeError):
             connection.send((kind, content))
 
     try:
@@ -238,6 +264,8 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
             on_plan=lambda plan: say("plan", plan),
             on_bound=lambda bound, proof: say("bound", (bound, dict(proof))),
             on_details=lambda details: say("details", dict(details)),
+            on_trace=lambda point: say("progress", (point.evaluations, [point])),
+            on_evaluations=lambda count: say("progress", (count, [])),
         )
         outcome = solver.solve(Problem(instance, goal, start), budget, monitor)
         say("outcome", (outcome, time.process_time() - before))

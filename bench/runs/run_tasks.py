@@ -46,8 +46,10 @@ def run_tasks(
                     running.remove(pair)
                     on_record(record)
     finally:
-        unstored = {task.key for task in pending(store, [task for task, _ in running])}
-        for task, run in running:
-            if run.ending is not None and task.key in unstored:
-                store.append(record_of(task, run.ending, jobs))  # it was done when we were interrupted
+        done = [(task, run.ending) for task, run in running if run.ending is not None]
+        for _, run in running:
             run.interrupt()
+        unstored = {task.key for task in pending(store, [task for task, _ in done])}
+        for task, ending in done:
+            if task.key in unstored:
+                store.append(record_of(task, ending, jobs))  # it was done when we were interrupted

@@ -75,14 +75,16 @@ def solve_request(
 
 def _check_budget(budget: Budget) -> None:
     """InputError names the option that is no limit."""
-    for name, value, least in (
-        ("--time-limit", budget.seconds, 0.0),
-        ("--evaluations", budget.evaluations, 0),
-        ("--seed", budget.seed, 0),
-        ("--threads", budget.threads, 1),
+    for name, value, least, most in (
+        ("--time-limit", budget.seconds, 0, None),
+        ("--evaluations", budget.evaluations, 0, 10**18),
+        ("--seed", budget.seed, 0, None),
+        ("--threads", budget.threads, 1, 1024),
     ):
         if value is not None and not (isfinite(value) and value >= least):
             raise InputError(f"{name} {value}: must be {least:g} or more")
+        if value is not None and most is not None and value > most:
+            raise InputError(f"{name} {value}: must be {most:,} or less")
 
 
 def _reference(given: tuple[float, float] | None, instance: Instance) -> Reference | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from instances.files import (
     read_instance,
     read_json,
     read_text,
+    remove,
     write_instance,
     write_text,
 )
@@ -47,6 +49,7 @@ class AskedSuite(FileModel):
 class Store:
     """A run folder: `runs.jsonl` (records), `suite.json` (what was asked for) and `instances/`.
 
+    Instances are stored by content, so that one that was edited since leaves the records of its old content valid.
     Only one process writes, a whole line at a time; a line that a crash cut short is dropped and its run
     is done again.
     """
@@ -68,15 +71,22 @@ class Store:
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(f"{self.folder}: another run is writing to this folder") from None
+            except BlockingIOError:
+                raise InputError(
+                    f"{self.folder}: another run is writing to this folder; wait for its end or name another with --out"
+                ) from None
+            except OSError as error:
+                raise InputError(
+                    f"{self.folder}: cannot be locked: {error.strerror or error}; "
+                    "name a folder on a local disk with --out"
+                ) from None
             self._drop_torn_line()
             yield
 
     def clear(self) -> None:
         """Forget all results; files that are not ours stay."""
-        self._runs.unlink(missing_ok=True)
-        self._suite.unlink(missing_ok=True)
+        remove(self._runs)
+        remove(self._suite)
         shutil.rmtree(self._instances, ignore_errors=True)
 
     def plan(self, suite: str, tasks: Sequence[Task], kept: Mapping[str, Record] | None = None) -> None:
@@ -96,8 +106,8 @@ class Store:
             )
             for task in tasks
         )
-        for instance in {task.instance.name: task.instance for task in tasks}.values():
-            write_instance(self._instances / f"{instance.name}.json", instance)
+        for run, instance in {task.key: (task.asked, task.instance) for task in tasks}.values():
+            write_instance(self._instance_file(run), instance)
         content = AskedSuite(schema="geotrain-bench/plan-of-runs/1", suite=suite, runs=runs)
         write_text(self._suite, json.dumps(content.model_dump(mode="json", by_alias=True), indent=1) + "\n")
 
@@ -108,12 +118,24 @@ class Store:
         return model_from_json(AskedSuite, read_json(self._suite), str(self._suite))
 
     def append(self, record: Record) -> None:
-        """Add one record, whole: a single write, flushed to disk."""
-        line = json.dumps(record.to_json(), allow_nan=False) + "\n"
-        with self._runs.open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        """Add one record, whole and flushed to disk, or nothing. InputError if it cannot be written."""
+        line = (json.dumps(record.to_json(), allow_nan=False) + "\n").encode("utf-8")
+        try:
+            with self._runs.open("ab", buffering=0) as file:  # what a buffer holds back would be written when it closes
+                before = file.tell()
+                try:
+                    written = 0
+                    while written < len(line):
+                        written += file.write(line[written:])
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(before)
+                    raise
+        except OSError as error:
+            raise InputError(
+                f"{self._runs}: cannot be written: {error.strerror or error}; "
+                "earlier results are kept, and the same command goes on"
+            ) from None
 
     def records(self) -> list[Record]:
         """All records, the last one of each key, in the order of their keys' first appearance."""
@@ -132,9 +154,19 @@ class Store:
         asked = {task.key: task.asked.key_without_code for task in tasks if task.key not in done}
         return {key: same[run] for key, run in asked.items() if run in same}
 
-    def instance(self, name: str) -> Instance:
-        """An instance of this folder's runs, by name."""
-        return read_instance(self._instances / f"{name}.json")
+    def instance(self, run: Named) -> Instance:
+        """The instance of a run. InputError if it is not there; what its content is, is not checked here."""
+        path = self._instance_file(run)
+        old = self._instances / f"{run.instance}.json"  # where folders have it that older versions made
+        for file in (path, old):
+            if os.path.isfile(file):  # False for a name that is too long for a file
+                return read_instance(file)
+        raise InputError(f"{self._instances}: has no instance {run.instance} with the content hash {run.instance_hash}")
+
+    def _instance_file(self, run: Named) -> Path:
+        """Named for readers and by content; letters that some file system may refuse are left out."""
+        words = re.sub(r"[^A-Za-z0-9._-]+", "_", run.instance)[:60]
+        return self._instances / f"{words}.{run.instance_hash[:16]}.json"
 
     def _lines(self) -> list[str]:
         if not self._runs.exists():
@@ -147,3 +179,8 @@ class Store:
             whole = "".join(line + "\n" for line in self._lines())
             if len(whole.encode()) != self._runs.stat().st_size:
                 write_text(self._runs, whole)
+
+
+def older_content(run: Named, asked: Sequence[AskedRun]) -> bool:
+    """Whether the run's instance is asked for with another content: it was edited after the run."""
+    return any(other.instance == run.instance and other.instance_hash != run.instance_hash for other in asked)

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bench.records.record import Breakdown, FrontPoint, Record, checksum
+from bench.records.record import Breakdown, Record, checksum
 from bench.runs.store import Store
 from bench.verification.proof import check_grids
 from instances.errors import InputError
-from instances.files import plan_of
+from instances.files import FrontPoint, plan_of
 from instances.referee.check import Infeasible, check
 from solvers.core.gap import OPTIMAL_GAP, TOLERANCE, certified_gap
 from solvers.core.interface import Problem, Status
@@ -26,7 +26,7 @@ def verify_record(record: Record, store: Store) -> list[Finding]:
         # What follows may still say which claim was touched.
         found.append("the record was changed after it was written (its checksum differs)")
     try:
-        problem = record.problem(store.instance(record.instance))
+        problem = record.problem(store.instance(record))
         for check_claim in _CHECKS:
             found += list(check_claim(record, problem))
     except InputError as error:

@@ -43,14 +43,14 @@ def verify_folder(folder: Path, resolve_s: float | None) -> Verification:
     records = store.records()
     findings = verify_store(store)
     if not findings:  # then every record's instance is there
-        names = dict.fromkeys(record.instance for record in records)
-        findings += best_known_findings(store.instance(name) for name in names)[1]
+        by_content = {record.instance_hash: record for record in records}
+        findings += best_known_findings(store.instance(record) for record in by_content.values())[1]
     proofs = [record for record in records if is_proof(record)]
     witnesses: Counter[str] = Counter()
     if resolve_s is not None and not findings:
         console = Console(file=sys.stderr)
         for record in track(proofs, "solving again", console=console, disable=not sys.stderr.isatty()):
-            done = resolve(record, store.instance(record.instance), resolve_s)
+            done = resolve(record, store.instance(record), resolve_s)
             witnesses[done.witness] += done.repeated
             findings += [f"{record.title}: {finding}" for finding in done.findings]
     repeated = None if resolve_s is None else witnesses.total()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 
-from solvers.core.interface import Budget, TracePoint
+from solvers.core.interface import Budget, Monitor, TracePoint
+
+TELL_EVERY_S = 0.2
+"""Seconds between two times that a monitor is told of the evaluations."""
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome, not an error
@@ -16,22 +19,34 @@ class Deadline:
 
     Attributes
     ----------
-    evaluations
-        Plans evaluated so far; the method counts them here.
     trace
-        Every improvement of the best value, in order.
+        Every improvement of the best value, in order; the monitor hears of each.
     """
 
-    def __init__(self, seconds: float | None = None, evaluations: int | None = None) -> None:
-        self._seconds, self._evaluations = seconds, evaluations
+    def __init__(
+        self, seconds: float | None = None, evaluations: int | None = None, monitor: Monitor | None = None
+    ) -> None:
+        self._seconds, self._limit, self._monitor = seconds, evaluations, monitor or Monitor()
         self._start = time.perf_counter()
-        self.evaluations = 0
+        self._evaluations, self._told_s = 0, 0.0
         self.trace: list[TracePoint] = []
 
     @classmethod
-    def of(cls, budget: Budget) -> Deadline:
+    def of(cls, budget: Budget, monitor: Monitor) -> Deadline:
         """The deadline of a whole run."""
-        return cls(budget.seconds, budget.evaluations)
+        return cls(budget.seconds, budget.evaluations, monitor)
+
+    @property
+    def evaluations(self) -> int:
+        """Plans evaluated so far; the method counts them here, and the monitor hears of them now and then."""
+        return self._evaluations
+
+    @evaluations.setter
+    def evaluations(self, count: int) -> None:
+        self._evaluations = count
+        if self.seconds - self._told_s >= TELL_EVERY_S:
+            self._told_s = self.seconds
+            self._monitor.on_evaluations(count)
 
     @property
     def seconds(self) -> float:
@@ -46,7 +61,7 @@ class Deadline:
     @property
     def evaluations_left(self) -> int | None:
         """Evaluations left; None without a limit."""
-        return None if self._evaluations is None else self._evaluations - self.evaluations
+        return None if self._limit is None else self._limit - self._evaluations
 
     @property
     def passed(self) -> bool:
@@ -64,4 +79,5 @@ class Deadline:
         if self.trace and value >= self.trace[-1].value:
             return False
         self.trace.append(TracePoint(self.seconds, self.evaluations, value))
+        self._monitor.on_trace(self.trace[-1])
         return True

@@ -106,6 +106,9 @@ class Monitor:
     # A bound and the figures that prove it, as JSON: together, so that they always fit each other.
     on_bound: Callable[[float, Mapping[str, Any]], None] = lambda bound, proof: None
     on_details: Callable[[Mapping[str, Any]], None] = lambda details: None
+    # These two are told by the deadline.
+    on_trace: Callable[[TracePoint], None] = lambda point: None
+    on_evaluations: Callable[[int], None] = lambda count: None
 
 
 class Solver(ABC):

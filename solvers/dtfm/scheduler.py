@@ -51,7 +51,7 @@ class Dtfm(Solver):
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The fastest plan of all grids, if there is one and it keeps the goal's caps."""
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         if deadline.passed:
             return Outcome(Status.UNKNOWN, limit_reached=True)
         from solvers.dtfm.grid_search import GridSearch, shapes_within_memory

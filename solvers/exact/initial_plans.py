@@ -20,8 +20,8 @@ def check_start(name: str) -> None:
         raise ValueError(f"option 'start': found {name!r}, expected memetic, megatron or none")
 
 
-def initial_plans(problem: Problem, name: str, budget: Budget, deadline: Deadline) -> Iterator[Plan]:
-    """Initial plans, the user's first; none is checked here.
+def initial_plans(problem: Problem, name: str, budget: Budget, deadline: Deadline, monitor: Monitor) -> Iterator[Plan]:
+    """Initial plans, the user's first; none is checked here, and the monitor hears of each at once.
 
     `memetic` runs for a tenth of the limit, and no longer than it takes to converge on a pool of this size.
     """
@@ -31,12 +31,13 @@ def initial_plans(problem: Problem, name: str, budget: Budget, deadline: Deadlin
         return
     uniform, _ = best_uniform(problem.instance, problem.tables)
     if uniform is not None:
+        monitor.on_plan(uniform)
         yield uniform
     if name == "memetic" and name in solver_types():
         seconds = start_seconds(problem.tables.gpus)
         if deadline.left is not None:
             seconds = min(seconds, SHARE * deadline.left)
-        outcome = make_solver(name).solve(problem, Budget(seconds=seconds, seed=budget.seed), Monitor())
+        outcome = make_solver(name).solve(problem, Budget(seconds=seconds, seed=budget.seed), Monitor(monitor.on_plan))
         deadline.evaluations += outcome.evaluations
         if outcome.plan is not None:
             yield outcome.plan

@@ -55,19 +55,21 @@ def solve_exactly(
     `make` gives the model for subproblems, `packages` are the libraries behind it. `whole` solves the plain model
     of every grid instead of searching.
     """
-    deadline = Deadline.of(budget)
+    deadline = Deadline.of(budget, monitor)
     instant = None if whole else instant_bound(problem.tables, problem.goal)
     if instant is not None:
         monitor.on_bound(instant, {})  # so that even a run cut off before the grids' bounds has one
     versions = {"solver_versions": {package: version(package) for package in packages}}
     monitor.on_details(versions)
     model = LateModel(make)
+    # Before the bounds of all grids, which take a while in a large pool: an interrupted run has a plan then.
+    plans = list(initial_plans(problem, start, budget, deadline, monitor))
     run: GridProofs = (
         WholeGrids(problem, model, deadline, monitor)
         if whole
         else BranchAndBound(problem, grid_bounds(problem.tables, problem.goal), model, deadline, monitor)
     )
-    for plan in initial_plans(problem, start, budget, deadline):
+    for plan in plans:
         run.incumbent.offer(plan)
     run.report()
     try:

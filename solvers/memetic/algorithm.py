@@ -64,7 +64,7 @@ class Memetic(Construction, Reproduction, Improvement, Solver):
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan found, or the nondominated ones; never a proof."""
-        deadline = Deadline.of(budget)
+        deadline = Deadline.of(budget, monitor)
         log = IncumbentLog(problem, deadline, monitor)
         if problem.start is not None:
             log.begin_with(problem.start)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from instances.plan import Gpu, Plan
 from solvers.core import registry
+from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 
 FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
@@ -44,6 +45,19 @@ def _stubborn(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         monitor.on_plan(plan)
     while True:
         time.sleep(60)
+
+
+def _counting(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Counts its evaluations and values as solvers do, then works on for ever."""
+    deadline = Deadline.of(budget, monitor)
+    for plan, value in ((SLOW, 7.3), (FAST, 3.9)):
+        deadline.evaluations += 10
+        deadline.note(value)
+        monitor.on_plan(plan)
+    deadline.note(1.0)  # and is killed before it can say which plan that is
+    while True:
+        deadline.evaluations += 1
+        time.sleep(0.01)
 
 
 def _silent(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
@@ -113,6 +127,12 @@ def _prompt(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
     return Outcome(Status.FEASIBLE, FAST)
 
 
+def _late(problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+    """Has its answer after a while."""
+    time.sleep(0.3)
+    return Outcome(Status.FEASIBLE, FAST)
+
+
 def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], warm_up_with: Callable[[], object]) -> type[Any]:
     @dataclass(frozen=True)
     class Misbehaving(Solver):
@@ -153,7 +173,7 @@ SOLVERS: dict[str, type[Any]] = {
     for kind in (
         *(_make(function, _nothing) for function in (_stubborn, _silent, _crashing, _exiting, _starving, _killed)),
         *(_make(function, _nothing) for function in (_chatty, _boasting, _contradicting, _careless, _parent)),
-        *(_make(function, _nothing) for function in (_unpicklable, _obedient)),
+        *(_make(function, _nothing) for function in (_unpicklable, _obedient, _counting, _late)),
         *(_make(_prompt, function) for function in (_compiling, _unready, _sleepy)),
     )
 }

@@ -459,3 +459,44 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     program = f"{Path(sys.executable).parent / 'geotrain-bench'} evaluate {INSTANCE} {PLAN} | true"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {program}"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_front_is_written_with_its_plans_and_one_of_them_is_costed(call: Call, tmp_path: Path) -> None:
+    pool, out = tmp_path / "pool.json", tmp_path / "front.json"
+    assert call("generate", "cloud", "--gpus", "4", "--out", pool).code == 0
+    words = ["solve", pool, "--solver", "brute", "--objective", "front", "--json", "--out", out]
+    found = call(*words).json["front"]
+    written = json.loads(out.read_text())
+    assert (written["schema"], written["points"]) == ("geotrain-bench/front/1", found)
+    assert len(found) > 1
+    for number, point in enumerate(found):
+        costed = call("evaluate", pool, out, "--point", number, "--json").json
+        assert (costed["time_s"], costed["energy_j"]) == (point["time_s"], point["energy_j"])
+    last = len(found) - 1
+    for words, reason in (
+        (["evaluate", pool, out], f"{out}: is a front, not one plan; its points are 0 to {last} (`evaluate --point`)"),
+        (
+            ["evaluate", pool, out, "--point", last + 1],
+            f"{out}: points: there is no point {last + 1}; its points are 0 to {last} (`evaluate --point`)",
+        ),
+        (["evaluate", INSTANCE, PLAN, "--point", 0], f"{PLAN}: is not a front, so it has no point 0"),
+    ):
+        answer = call(*words)
+        assert (answer.code, answer.complaint) == (2, reason)
+
+
+@pytest.mark.parametrize(
+    ("objective", "unit"), [("time", "s"), ("energy", "J"), ("energy@100", "J"), ("carbon", "gCO2e"), ("cost", "USD")]
+)
+def test_values_are_shown_with_their_unit(call: Call, tmp_path: Path, objective: str, unit: str) -> None:
+    sites = {region: {"carbon": 100, "price": 0.2} for region in {group["region"] for group in HAND["groups"]}}
+    path = file_with(tmp_path, edited(HAND, {"sites": sites}))
+    lines = call("solve", path, "--solver", "brute", "--objective", objective).out.splitlines()
+    for name in ("value", "bound"):
+        assert [line.split()[-1] for line in lines if line.split()[:1] == [name]] == [unit]
+
+
+def test_an_answer_without_a_plan_says_that_no_file_is_written(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "plan.json"
+    answer = call("solve", crowded(tmp_path), "--solver", "brute", "--out", out)
+    assert (answer.code, answer.err) == (1, f"{out}: not written, there is no plan\n")

@@ -61,6 +61,28 @@ def test_a_solver_that_ignores_its_limit_is_stopped_and_what_it_found_is_kept() 
     assert gone(ending.outcome.details["pid"])
 
 
+def test_a_run_stopped_from_outside_keeps_its_trace_and_evaluations() -> None:
+    ending = run("counting", Budget(seconds=0.5))
+    assert ending.termination is Termination.TIME_LIMIT
+    outcome = ending.outcome
+    assert [(point.evaluations, point.value) for point in outcome.trace] == [(10, 7.3), (20, 3.9)]
+    assert outcome.evaluations > 20
+    assert 0 <= outcome.trace[0].seconds <= outcome.trace[1].seconds < ending.wall_s
+
+
+@pytest.mark.parametrize("name", ["memetic", "random", "brute", "cpsat"])
+def test_every_limit_of_evaluations_is_named(name: str) -> None:
+    pool = generate("dtfm", 8, 0, {"scenario": "worldwide", "gpu-mix": "mixed"})
+    for budget in (Budget(evaluations=10), Budget(seconds=600, evaluations=10)):
+        ending = run(name, budget, problem(instance=pool))
+        assert ending.termination is Termination.EVALUATION_LIMIT
+
+
+@pytest.mark.parametrize("seconds", [2147483.0, 2147484.0, 1e9, 1e300])
+def test_a_limit_may_be_as_long_as_one_likes(seconds: float) -> None:
+    assert run("late", Budget(seconds=seconds)).termination is Termination.FINISHED
+
+
 def test_compiling_is_not_counted_as_search() -> None:
     ending = run("compiling", Budget(seconds=0.1))
     assert (ending.termination, ending.outcome.plan) == (Termination.FINISHED, FAST)

@@ -22,7 +22,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert again.records() == store.records() == [record(tasks[0], GOOD)]
     assert [run.key for run in again.asked().runs] == [run.key for run in tasks]
     assert again.asked().suite == "made-up"
-    assert again.instance("two-gpus-two-layers") == hand_instance()
+    assert again.instance(tasks[0].asked) == hand_instance()
 
 
 def test_a_record_carries_all_that_makes_it_comparable(tmp_path: Path) -> None:

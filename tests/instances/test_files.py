@@ -423,6 +423,19 @@ def test_the_hash_is_the_same_in_every_release() -> None:
             {"training.micro_batches": [0], "groups.0.flops": -1, "model.layers": 0},
             "model.layers: must be at least 1, found 0 (and 2 more problems)",
         ),
+        # A key that is misspelled is one problem, though it is both missing and unknown.
+        (
+            {"groups.0.flops": DROP, "groups.0.flop": 1e6},
+            "groups[0].flop: unknown key, perhaps meant to be 'flops', which is required",
+        ),
+        (
+            {"groups.0.flops": DROP, "groups.0.flop": 1e6, "name": 3},
+            "name: input should be a valid string, found 3 (and 1 more problem)",
+        ),
+        (
+            {"groups.0.flops": DROP, "groups.0.colour": "red"},
+            "groups[0].flops: field required (and 1 more problem)",
+        ),
     ],
 )
 def test_other_problems_are_counted_and_what_follows_from_one_is_none(

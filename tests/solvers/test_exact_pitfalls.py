@@ -30,6 +30,7 @@ from solvers.exact.milp_model import backends
 from solvers.exact.node import Node
 from solvers.exact.propagation import limit_steps, limit_sync
 from solvers.exact.subproblem import Subproblem
+from tests.editing import hand_instance
 from tests.random_instances import random_instance
 
 DATA = Path(__file__).parent.parent / "data"
@@ -276,3 +277,30 @@ def test_a_range_that_vanishes_beside_its_base_rules_nothing_out(name: str) -> N
         assert outcome.status is Status.OPTIMAL
         assert outcome.plan is not None
         assert problem.value(outcome.plan) == pytest.approx(problem.value(truth), rel=1e-6)
+
+
+def test_the_plans_to_start_from_are_reported_before_the_bounds_of_the_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt while the bounds of a large pool are worked out keeps a plan."""
+
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("solvers.exact.prove.grid_bounds", interrupted)
+    problem, heard = Problem(hand_instance(), TIME), list[Plan]()
+    for start in ("megatron", "memetic"):
+        with pytest.raises(KeyboardInterrupt):
+            make_solver("cpsat", {"start": start}).solve(problem, Budget(seconds=1), Monitor(heard.append))
+        assert heard
+        heard.clear()
+    # The plans of the solver to start from are heard while it runs.
+    monkeypatch.setattr("solvers.exact.initial_plans.best_uniform", lambda *arguments: (None, 0))
+    memetic, plan = make_solver("memetic"), Plan.from_groups(1, (1, 1), [[0, 1]])
+
+    def stopped(self: object, problem: object, budget: Budget, monitor: Monitor) -> None:
+        monitor.on_plan(plan)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(memetic), "solve", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make_solver("cpsat").solve(problem, Budget(seconds=1), Monitor(heard.append))
+    assert heard == [plan]

@@ -59,7 +59,7 @@ def test_plans_made_site_by_site_take_no_more_than_half_of_the_evaluations() -> 
     problem = problem_of(generate("dtfm", 64, 0, {"scenario": "worldwide"}), "time")
     goal = BestPlans(problem.tables, problem.goal, 1.2)
     budget = Budget(evaluations=200)
-    log = IncumbentLog(problem, Deadline.of(budget), Monitor())
+    log = IncumbentLog(problem, Deadline.of(budget, Monitor()), Monitor())
     evaluate_placements(problem, budget, 200, log, [goal])
     assert 100 <= log.deadline.evaluations < 200  # it stops between placements
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bench.reporting.frames import BASELINE
+from instances.files import remove
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,7 +70,7 @@ def save_figures(runs: pd.DataFrame, traces: pd.DataFrame, fronts: pd.DataFrame,
         path = folder / f"{name}.png"
         figure = make() if len(runs) else None
         if figure is None:
-            path.unlink(missing_ok=True)
+            remove(path)
         else:
             save(figure, path)
             drawn.append(Drawn(path.name, CAPTIONS[name], IN_WORDS[name].format(solvers=solvers, instances=instances)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from instances.errors import InputError
+from instances.files import write_bytes
 
 SUFFIXES = ("png", "svg", "pdf")
 
@@ -29,8 +30,4 @@ def save(figure: Figure, path: Path) -> None:
         # A name in a script that the font lacks is drawn as boxes; that is no reason to warn.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure.savefig(content, format=suffix, dpi=150)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.getvalue())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    write_bytes(path, content.getvalue())
