@@ -16,7 +16,7 @@ from instances.referee.violations import slot_bytes, violations
 from instances.seeds import seed_for
 from instances.tables import Tables
 from solvers.core.deadline import Deadline
-from solvers.dtfm.cost import read_pipelines
+from solvers.dtfm.cost import Groups, read_pipelines
 from solvers.dtfm.genetic import search
 from solvers.dtfm.message_times import message_times_of
 from solvers.kernel.evaluator import Evaluator
@@ -58,9 +58,11 @@ class GridResult:
 class GridSearch:
     """Runs the genetic algorithm on one grid after the other, each with random numbers of its own."""
 
-    def __init__(self, instance: Instance, tables: Tables, candidates: int, baseline: bool, seed: int) -> None:
+    def __init__(
+        self, instance: Instance, tables: Tables, candidates: int, baseline: bool, seed: int, by_time: bool = False
+    ) -> None:
         self._instance, self._tables = instance, tables
-        self._candidates, self._baseline, self._seed = candidates, baseline, seed
+        self._candidates, self._baseline, self._by_time, self._seed = candidates, baseline, by_time, seed
         self._ranks = np.array([gpu.group for gpu in listed_gpus(instance)], dtype=np.int64)
         self._evaluator = Evaluator(tables, Goal(time_weight=1.0))
 
@@ -75,6 +77,10 @@ class GridSearch:
             allowed = min(wanted, -(-deadline.evaluations_left // grids_left))
         groups = self._ranks[: replicas * stages]
         times = message_times_of(self._instance, self._tables, groups, replicas, stages)
+
+        def iteration_time(partition: Groups) -> float:
+            return self._fastest(shape, groups[read_pipelines(times.hop, partition)])[0]
+
         found = search(
             times.hop,
             times.exchange,
@@ -83,13 +89,14 @@ class GridSearch:
             candidates=allowed,
             out_of_time=lambda: deadline.seconds >= until,
             whole_gradient=times.whole_gradient if self._baseline else None,
+            fitness=iteration_time if self._by_time else None,
         )
         details: dict[str, Any] = {"replicas": replicas, "stages": stages}
         if found is None:
             return GridResult(None, inf, True, details | {"candidates": 0})
         deadline.evaluations += found.candidates
         seconds = deadline.seconds - began
-        plan, time_s = self._fastest(shape, groups[read_pipelines(times.hop, found.groups)])
+        plan, time_s = self._plan(shape, groups[read_pipelines(times.hop, found.groups)])
         details |= {
             "candidates": found.candidates,
             "seconds": seconds,
@@ -101,14 +108,16 @@ class GridSearch:
         }
         return GridResult(plan, inf if time_s is None else time_s, found.candidates < wanted, details)
 
-    def _fastest(self, shape: Shape, pipelines: np.ndarray[Any, Any]) -> tuple[Plan | None, float | None]:
+    def _fastest(self, shape: Shape, pipelines: Groups) -> tuple[float, int, Groups]:
+        """Least time of the plans with these groups (R x S) in s, inf if none fits; its micro-batch and direction."""
+        layers = np.array(equal_layers(self._tables.layers, shape.stages))
+        choices = [(size, placed) for placed in (pipelines, pipelines[:, ::-1]) for size in shape.micro_batches]
+        times = [self._evaluator.value_of(size, layers, placed) for size, placed in choices]
+        return min(times), *choices[int(np.argmin(times))]
+
+    def _plan(self, shape: Shape, pipelines: Groups) -> tuple[Plan | None, float | None]:
         """The fastest plan with these groups (R x S), in either direction, and the referee's time."""
-        layers = equal_layers(self._tables.layers, shape.stages)
-        plans = [
-            Plan.from_groups(size, layers, placed)
-            for placed in (pipelines, pipelines[:, ::-1])
-            for size in shape.micro_batches
-        ]
-        fastest = min(plans, key=self._evaluator.value)
-        checked = check(self._instance, fastest)
-        return (None, None) if isinstance(checked, Infeasible) else (fastest, checked.time_s)
+        _, size, placed = self._fastest(shape, pipelines)
+        plan = Plan.from_groups(size, equal_layers(self._tables.layers, shape.stages), placed)
+        checked = check(self._instance, plan)
+        return (None, None) if isinstance(checked, Infeasible) else (plan, checked.time_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from instances.objective import Goal
 from instances.plan import Plan
@@ -22,7 +23,11 @@ class Evaluator:
 
     def value(self, plan: Plan) -> float:
         """The goal's value; infinite where memory, power or a cap of the goal forbids the plan."""
-        where = self._tables.replicas.index(plan.replicas), self._tables.micro_batches.index(plan.micro_batch)
-        layers = np.array(plan.layers, dtype=np.int64)
-        groups = np.array(plan.groups, dtype=np.int64).ravel()
-        return float(self._value(*self._blocks, *where, plan.stages, layers, groups))
+        return self.value_of(plan.micro_batch, np.array(plan.layers), np.array(plan.groups))
+
+    def value_of(self, micro_batch: int, layers: NDArray[np.int64], groups: NDArray[np.int64]) -> float:
+        """`value` of a plan given as the layers of its stages (S,) and the groups of its pipelines (R, S)."""
+        replicas, stages = groups.shape
+        where = self._tables.replicas.index(replicas), self._tables.micro_batches.index(micro_batch)
+        flat = np.ascontiguousarray(groups, dtype=np.int64).ravel()
+        return float(self._value(*self._blocks, *where, stages, layers.astype(np.int64), flat))

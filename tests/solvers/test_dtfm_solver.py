@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +20,7 @@ from instances.tables import Tables
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Status
 from solvers.core.registry import make_solver
+from solvers.dtfm.cost import read_pipelines
 from solvers.dtfm.grid_search import GridSearch, shapes_within_memory
 from solvers.dtfm.message_times import message_times_of
 from solvers.dtfm.scheduler import Dtfm
@@ -143,6 +146,43 @@ def test_a_power_cap_below_the_draw_of_all_leaves_gpus_out() -> None:
 def test_an_unknown_gain_is_refused() -> None:
     with pytest.raises(InputError, match="solver dtfm: option 'gain': 'best' is neither paper nor baseline"):
         make_solver("dtfm", {"gain": "best"})
+
+
+def test_an_unknown_guide_is_refused() -> None:
+    with pytest.raises(InputError, match="solver dtfm: option 'guide': 'energy' is neither cost nor time"):
+        make_solver("dtfm", {"guide": "energy"})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_guided_by_time_it_finds_the_partition_whose_plan_is_fastest(seed: int) -> None:
+    """All 15 partitions of six GPUs into three stages of two, each read off and timed both ways by the referee."""
+    instance = with_ample_memory(generate("dtfm", 6, seed, {"scenario": "worldwide"}))
+    tables = Tables.of(instance)
+    layers, sizes = equal_layers(tables.layers, 3), (1, 2)
+    groups = np.repeat(np.arange(len(tables.counts)), tables.counts)
+    hop = message_times_of(instance, tables, groups, 2, 3).hop
+    truth = min(
+        evaluate(instance, Plan.from_groups(size, layers, rows)).time_s
+        for partition in partitions(range(6), 2)
+        for placed in [groups[read_pipelines(hop, np.array(partition))]]
+        for rows in (placed, placed[:, ::-1])
+        for size in sizes
+    )
+    for by_time in (True, False):
+        search = GridSearch(instance, tables, 400, baseline=False, seed=seed, by_time=by_time)
+        found = search.run(Shape(2, 3, sizes), Deadline(), 1).time_s
+        assert found == pytest.approx(truth, rel=1e-9) if by_time else found >= truth * (1 - 1e-9)
+
+
+def partitions(devices: Sequence[int], size: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every partition of the devices into groups of this size."""
+    if not devices:
+        yield ()
+        return
+    for others in itertools.combinations(devices[1:], size - 1):
+        rest = [device for device in devices[1:] if device not in others]
+        for groups in partitions(rest, size):
+            yield ((devices[0], *others), *groups)
 
 
 def test_the_gain_and_the_seed_matter() -> None:
