@@ -1,4 +1,4 @@
-"""An iteration played out: `simulate`."""
+"""An iteration played out: `simulate`; what other rules do to the plans of a run folder: `sensitivity`."""
 
 from __future__ import annotations
 
@@ -76,6 +76,29 @@ def simulate(
         _under_jitter(answer, drawn_times(instance, list(plans.values()), rules, spreads, draws, seed))
     _write(lines[str(plan_files[0])], trace, picture)
     print_json(answer) if as_json else show_simulations(instance, plans, answer)
+    return DONE
+
+
+def sensitivity(
+    folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
+    jitter: JitterOption = (0.05, 0.3, 0.2),
+    draws: Draws = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the jitter.", min=0)] = 0,
+    as_json: Json = False,
+) -> int:
+    """Play out a folder's plans under 1F1B, blocking sends, shared uplinks and jitter: does the ranking hold?"""
+    import json
+
+    from bench.studies.sensitivity import played, sensitivity_tables, sensitivity_text
+
+    spreads = _jitter(jitter)
+    assert spreads is not None
+    costs, ranks = sensitivity_tables(played(folder, spreads, draws, seed))
+    if as_json:
+        rows = {"costs": costs, "ranks": ranks}
+        print_json({key: json.loads(frame.to_json(orient="records")) for key, frame in rows.items()})
+    else:
+        say(sensitivity_text(costs, ranks, spreads, draws))
     return DONE
 
 
