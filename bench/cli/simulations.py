@@ -1,4 +1,4 @@
-"""An iteration played out: `simulate`; what other rules do to the plans of a run folder: `sensitivity`."""
+"""Iterations played out: `simulate`, `sensitivity` for a run folder; measured ones predicted: `fidelity`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench.cli.options import ANSWER_NO, DONE, InstanceFile, Json, check_picture, print_json, say
+from bench.cli.options import ANSWER_NO, DONE, InstanceFile, Json, Picture, check_picture, print_json, say
 from instances.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,6 +99,24 @@ def sensitivity(
         print_json({key: json.loads(frame.to_json(orient="records")) for key, frame in rows.items()})
     else:
         say(sensitivity_text(costs, ranks, spreads, draws))
+    return DONE
+
+
+def fidelity(picture: Picture = None, as_json: Json = False) -> int:
+    """Predict iterations that others measured on real clusters, and say how far off."""
+    from bench.studies.fidelity.compare import fidelity_text, measured_rows, scores_of
+
+    check_picture(picture)
+    rows = measured_rows()
+    if picture is not None:
+        from bench.reporting.plots.fidelity import fidelity_figure
+        from bench.reporting.plots.files import save
+
+        save(fidelity_figure(rows), picture)
+    if as_json:
+        print_json({"scores": [asdict(score) for score in scores_of(rows)], "rows": [asdict(row) for row in rows]})
+    else:
+        say(fidelity_text(rows))
     return DONE
 
 

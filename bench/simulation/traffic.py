@@ -75,11 +75,17 @@ def set_speed(events: list[Event], traffic: Traffic, channel: int, now: float, s
 @inner_allocating
 def share_uplink(events: list[Event], traffic: Traffic, site: int, now: float) -> None:
     """Max-min fair: an equal part each; what a slower link leaves of its part goes to the others."""
-    users = np.flatnonzero(traffic.site == site)
-    order = users[np.argsort(traffic.own[users])]
-    left = traffic.uplink[site]
-    for position in range(len(order)):
-        channel = order[position]
-        speed = min(traffic.own[channel], left / (len(order) - position))
-        left -= speed
-        set_speed(events, traffic, channel, now, speed)
+    part, before = 0.0, -1.0
+    while part > before:
+        before = part
+        left, others = traffic.uplink[site], 0
+        for channel in range(len(traffic.site)):
+            if traffic.site[channel] == site:
+                if traffic.own[channel] <= before:
+                    left -= traffic.own[channel]
+                else:
+                    others += 1
+        part = left / others if others else before
+    for channel in range(len(traffic.site)):
+        if traffic.site[channel] == site:
+            set_speed(events, traffic, channel, now, min(traffic.own[channel], part))
