@@ -229,6 +229,17 @@ def test_sensitivity_tells_of_a_folder(call: Call, tmp_path: Path) -> None:
     assert (answer.code, answer.complaint.partition(": ")[2]) == (2, "holds no run of a suite (there is no suite.json)")
 
 
+def test_fidelity_scores_each_source(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The five networks take most of a minute.
+    monkeypatch.setattr("bench.studies.fidelity.dtfm_scenarios.measured", lambda: [])
+    picture = tmp_path / "fidelity.svg"
+    found = call("fidelity", "--picture", picture, "--json").json
+    assert {"CrossPipe", "Perseus, time"} < {score["source"] for score in found["scores"]}
+    assert len(found["rows"]) > 100
+    assert "<svg" in picture.read_text(encoding="utf-8")
+    assert "The worst rows:" in call("fidelity").out
+
+
 # solve
 
 

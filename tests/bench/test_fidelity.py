@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from bench.reporting.plots.fidelity import fidelity_figure
-from bench.studies.fidelity import amp, crosspipe, dtfm_scenarios, dtfm_uniform
+from bench.studies.fidelity import amp, crosspipe, dtfm_scenarios, dtfm_uniform, perseus
 from bench.studies.fidelity.compare import fidelity_text, measured_rows, scores_of
 from bench.studies.fidelity.rows import Measured, score_of, table
 from instances.referee.violations import violations
 
 ROOT = Path(__file__).parent.parent.parent
-TABLES = ("dtfm_uniform", "dtfm_scenarios", "crosspipe", "amp", "amp_layers")
+TABLES = ("dtfm_uniform", "dtfm_scenarios", "crosspipe", "amp", "amp_layers", "perseus")
 
 
 def test_a_score_counts_scored_rows_only() -> None:
     rows = [
-        Measured("s", "a", 10.0, 11.0, other_s=12.0),
+        Measured("s", "a", 10.0, 11.0, other=12.0),
         Measured("s", "b", 20.0, 18.0),
         Measured("s", "c", 30.0, 30.0, why_unscored="gives a figure"),
     ]
@@ -38,7 +38,7 @@ def test_calibration_reproduces_the_rows_that_it_uses_and_leaves_them_out() -> N
         unscored = [row for row in rows if row.why_unscored]
         assert len(unscored) == used
         # The figure for links is found after the one for compute, which it moves a little.
-        assert [row.predicted_s for row in unscored] == pytest.approx([row.measured_s for row in unscored], rel=0.01)
+        assert [row.predicted for row in unscored] == pytest.approx([row.measured for row in unscored], rel=0.01)
 
 
 def test_the_sweeps_over_uniform_networks_are_predicted() -> None:
@@ -59,6 +59,13 @@ def test_amps_runs_are_predicted_no_worse_than_by_their_authors() -> None:
         assert score.error < authors
         assert score.other_error is not None
         assert score.error < score.other_error
+
+
+def test_time_and_energy_of_perseus_are_predicted_for_every_gpu() -> None:
+    rows = perseus.measured()
+    assert [score.rows for score in scores_of(rows)] == [4, 24]
+    assert max(abs(row.error) for row in rows if row.unit == "s") <= 0.04
+    assert max(abs(row.error) for row in rows if row.unit == "J") <= 0.08
 
 
 @pytest.mark.parametrize("scenario", dtfm_scenarios.CARD_GBIT)
@@ -91,7 +98,7 @@ def test_all_networks_are_predicted_and_the_page_says_how_well() -> None:
     scores = fidelity_text(rows).partition("\n\n")[0]
     assert scores in page
     # In the emulated networks the scheduled run is the faster one, as measured.
-    found = {row.name: row.predicted_s for row in rows if row.source == dtfm_scenarios.SOURCE}
+    found = {row.name: row.predicted for row in rows if row.source == dtfm_scenarios.SOURCE}
     for name, seconds in found.items():
         scenario, way = name.partition(",")[0], name.rpartition(", ")[2]
         if way == "scheduled" and scenario not in dtfm_scenarios.CARD_GBIT:

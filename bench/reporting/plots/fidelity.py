@@ -14,20 +14,19 @@ OURS, OTHER = SOLVERS["memetic"].colour, SOLVERS["dtfm"].colour
 
 
 def fidelity_figure(rows: Sequence[Measured]) -> Figure:
-    """A panel for each source: predicted over measured seconds, the second prediction in a paler mark."""
+    """A panel for each source: predicted over measured, the second prediction in a paler mark."""
     sources = list(dict.fromkeys(row.source for row in rows))
     figure, axes = panels(sources, (3.4, 3.2))
     for ax, source in zip(axes, sources, strict=True):
         shown = [row for row in rows if row.source == source and not row.why_unscored]
-        measured = [row.measured_s for row in shown]
+        measured = [row.measured for row in shown]
+        unit = shown[0].unit
         ends = min(measured) * 0.7, max(measured) * 1.4
         ax.plot(ends, ends, color="0.5", linewidth=0.8)
-        others = [row for row in shown if row.other_s is not None]
-        ax.scatter(
-            [row.measured_s for row in others], [row.other_s or 0 for row in others], 14, marker="x", color=OTHER
-        )
-        ax.scatter(measured, [row.predicted_s for row in shown], 14, marker="o", color=OURS)
-        ax.set(xscale="log", yscale="log", xlabel="measured [s]", ylabel="predicted [s]")
+        others = [row for row in shown if row.other is not None]
+        ax.scatter([row.measured for row in others], [row.other or 0 for row in others], 14, marker="x", color=OTHER)
+        ax.scatter(measured, [row.predicted for row in shown], 14, marker="o", color=OURS)
+        ax.set(xscale="log", yscale="log", xlabel=f"measured [{unit}]", ylabel=f"predicted [{unit}]")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.set_major_formatter(NUMBER)

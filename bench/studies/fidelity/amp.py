@@ -84,11 +84,11 @@ def plan_of(row: Mapping[str, str]) -> Plan:
 
 
 def measured() -> list[Measured]:
-    """All rows; `other_s` is the estimate of AMP's authors."""
+    """All rows; `other` is the estimate of AMP's authors."""
     found = []
     for row in table("amp"):
         predicted = simulate(pool(row["cluster"]), plan_of(row), Rules("1f1b")).time_s
         name = f"{row['replicas']} x {row['stages']}, micro-batch {row['micro_batch']}, blocks {row['blocks']}"
         seconds = float(row["iteration_s"])
-        found.append(Measured(SOURCE[row["cluster"]], name, seconds, predicted, other_s=float(row["amp_estimate_s"])))
+        found.append(Measured(SOURCE[row["cluster"]], name, seconds, predicted, other=float(row["amp_estimate_s"])))
     return found

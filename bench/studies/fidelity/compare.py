@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, table
-from bench.studies.fidelity import amp, crosspipe, dtfm_scenarios, dtfm_uniform
+from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, significant, table
+from bench.studies.fidelity import amp, crosspipe, dtfm_scenarios, dtfm_uniform, perseus
 from bench.studies.fidelity.rows import Measured, Score, score_of
 
 WORST = 3
@@ -29,15 +29,15 @@ SCORES: Mapping[str, Cell] = {
 ROWS: Mapping[str, Cell] = {
     "source": as_text("source"),
     "run": as_text("name"),
-    "measured [s]": as_number("measured_s"),
-    "predicted [s]": as_number("predicted_s"),
+    "measured": lambda row: f"{significant(row['measured'])} {row['unit']}",
+    "predicted": lambda row: f"{significant(row['predicted'])} {row['unit']}",
     "error": as_percent("error", signed=True),
 }
 
 
 def measured_rows() -> list[Measured]:
     """Every run of every source."""
-    return [row for source in (dtfm_uniform, dtfm_scenarios, crosspipe, amp) for row in source.measured()]
+    return [row for source in (dtfm_uniform, dtfm_scenarios, crosspipe, amp, perseus) for row in source.measured()]
 
 
 def scores_of(rows: Sequence[Measured]) -> list[Score]:
@@ -59,6 +59,6 @@ def fidelity_text(rows: Sequence[Measured]) -> str:
     return (
         f"{table(SCORES, [vars(score) for score in scores], left)}\n\nThe worst rows:\n\n"
         f"{table(ROWS, [{**vars(row), 'error': row.error} for row in worst], left)}\n\n{unscored}\n\n"
-        "Error: mean absolute share of the measured seconds; bias: its mean with sign. The second error is that of "
+        "Error: mean absolute share of what was measured; bias: its mean with sign. The second error is that of "
         "other rules or of the source's own prediction, on the same rows."
     )

@@ -68,7 +68,7 @@ def run_of(row: Mapping[str, str], backward_s: float) -> tuple[Instance, Plan]:
 
 
 def measured() -> list[Measured]:
-    """All rows, by seconds of the whole iteration; `other_s` is with sends that block."""
+    """All rows, by seconds of the whole iteration; `other` is with sends that block."""
     found, backward = [], {}
     for row in table("crosspipe"):
         seconds, case, still = (
@@ -87,7 +87,7 @@ def measured() -> list[Measured]:
             f"{row['send_over_forward']} forward passes" + (", no delay" if still else "")
         )
         played = [simulate(*run, rule).time_s for rule in (STRICT, Rules("1f1b", blocking=True))]
-        found.append(Measured(SOURCE, name, seconds * count, played[0], why, played[1]))
+        found.append(Measured(SOURCE, name, seconds * count, played[0], why, other=played[1]))
     return found
 
 

@@ -109,7 +109,7 @@ def fitted(plan: Plan, seen: Instance, played: Instance) -> Plan:
 def measured() -> list[Measured]:
     """Every network, size and way of placing, the mean over their seeds.
 
-    Where machines share a network card the prediction is the simulator's with shared uplinks, and `other_s` the closed
+    Where machines share a network card the prediction is the simulator's with shared uplinks, and `other` the closed
     form with the card divided by eight; elsewhere the closed form, and the simulator's with sends that block.
     """
     runs = defaultdict(list)
@@ -132,7 +132,7 @@ def measured() -> list[Measured]:
         predicted = fmean(_seconds(plan, seen, played) for plan in plans)
         other = fmean(_other_seconds(plan, seen, played) for plan in plans[:SAMPLED])
         name = f"{scenario}, {layers} layers, batch {batch}, {way}"
-        found.append(Measured(SOURCE, name, fmean(seconds), predicted, other_s=other))
+        found.append(Measured(SOURCE, name, fmean(seconds), predicted, other=other))
     return found
 
 

@@ -16,27 +16,28 @@ from bench.simulation.draws import share_in_order
 
 @dataclass(frozen=True)
 class Measured:
-    """One measured iteration; seconds.
+    """One measured iteration, by its seconds or by what `unit` says.
 
     `why_unscored` says what a row was used for, or why its source's notes rule it out; such rows are not scored.
     """
 
     source: str
     name: str
-    measured_s: float
-    predicted_s: float
+    measured: float
+    predicted: float
     why_unscored: str = ""
-    other_s: float | None = None  # the source's own prediction, or that of other rules
+    unit: str = "s"
+    other: float | None = None  # the source's own prediction, or that of other rules
 
     @property
     def error(self) -> float:
         """(predicted - measured) / measured."""
-        return self.predicted_s / self.measured_s - 1
+        return self.predicted / self.measured - 1
 
 
 @dataclass(frozen=True)
 class Score:
-    """Over the scored rows of a source: mean absolute error and bias are shares of the measured seconds."""
+    """Over the scored rows of a source: mean absolute error and bias are shares of what was measured."""
 
     source: str
     rows: int
@@ -44,14 +45,14 @@ class Score:
     bias: float
     spearman: float
     pairs_in_order: float
-    other_error: float | None  # of `other_s`
+    other_error: float | None  # of `other`
 
 
 def score_of(source: str, rows: Sequence[Measured]) -> Score:
     """The score of a source's rows."""
     scored = [row for row in rows if not row.why_unscored]
-    measured, predicted = (np.array([getattr(row, key) for row in scored]) for key in ("measured_s", "predicted_s"))
-    others = [abs(row.other_s / row.measured_s - 1) for row in scored if row.other_s is not None]
+    measured, predicted = (np.array([getattr(row, key) for row in scored]) for key in ("measured", "predicted"))
+    others = [abs(row.other / row.measured - 1) for row in scored if row.other is not None]
     return Score(
         source=source,
         rows=len(scored),
