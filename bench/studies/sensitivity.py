@@ -61,7 +61,7 @@ def played(folder: Path, jitter: Jitter, draws: int, seed: int) -> Iterator[Play
         raise InputError(f"{folder}: no run has a plan")
     done: dict[tuple[str, Plan], list[Cost]] = {}
     for record in records:
-        instance = store.instance(record.instance)
+        instance = store.instance(record)
         assert record.plan is not None
         plan = plan_of(record.plan, instance, f"{folder}: {record.title}")
         key = record.instance_hash, plan

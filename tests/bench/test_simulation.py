@@ -23,7 +23,7 @@ from instances.referee import evaluate as referee
 from instances.referee.violations import slot_bytes, violations
 from tests.editing import hand_instance
 from tests.random_instances import random_instance
-from tests.random_plans import drawn, random_plan, roomy
+from tests.random_plans import drawn, random_plan, with_ample_memory
 
 CLOSE = 1e-9
 HUNDREDS = [*range(4), *(pytest.param(block, marks=pytest.mark.wide) for block in range(4, 52))]
@@ -37,7 +37,7 @@ def plans(block: int) -> Iterator[tuple[Instance, Plan]]:
         if seed % 10:
             yield drawn(seed)
         else:
-            instance = roomy(random_instance(seed, gpus=9 + seed // 10 % 8))
+            instance = with_ample_memory(random_instance(seed, gpus=9 + seed // 10 % 8))
             yield instance, random_plan(instance, seed)
 
 
@@ -193,7 +193,7 @@ def test_1f1b_of_equal_stages_takes_as_long_as_fill_drain() -> None:
         network__latency=[[0.0] * 2] * 2,
         network__bandwidth=[[1e30] * 2] * 2,
     )
-    instance, plan = roomy(given), Plan.from_groups(1, (2, 2, 2, 2), [(0, 0, 0, 0)])
+    instance, plan = with_ample_memory(given), Plan.from_groups(1, (2, 2, 2, 2), [(0, 0, 0, 0)])
     fill_drain, strict, eager = all_schedules(instance, plan)
     assert strict.time_s == pytest.approx(fill_drain.time_s, rel=1e-3)
     assert eager.time_s == pytest.approx(fill_drain.time_s, rel=1e-3)
@@ -220,7 +220,7 @@ def test_a_plan_that_fits_under_1f1b_only_is_said_to() -> None:
 def pairs_of_sites() -> tuple[Instance, Plan]:
     """Two pipelines of two stages from one site to another, over equal links."""
     instance = generate("dtfm", 4, 0, {"scenario": "us-regions"})
-    instance = roomy(instance)
+    instance = with_ample_memory(instance)
     network = instance.network.model_copy(update={"latency": ((0.0,) * 4,) * 4, "bandwidth": ((1e6,) * 4,) * 4})
     names = ("here", "here", "there", "there")
     groups = tuple(

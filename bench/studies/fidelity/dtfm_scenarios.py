@@ -77,14 +77,14 @@ def machines_of(scenario: str, instance: Instance, payload: float) -> Instance:
 def scheduled(instance: Instance) -> Plan:
     """The plan that `dtfm` finds on their grid."""
     from solvers.core.deadline import Deadline
-    from solvers.core.interface import Budget
-    from solvers.dtfm.grid_search import GridSearch, fillable_shapes
+    from solvers.core.interface import Budget, Monitor
+    from solvers.dtfm.grid_search import GridSearch, shapes_within_memory
 
     tables = Tables.of(instance)
     search = GridSearch(instance, tables, 5000, False, 0)
-    shapes = fillable_shapes(instance, tables, GPUS)
+    shapes = shapes_within_memory(instance, tables, GPUS)
     (shape,) = (shape for shape in shapes if (shape.replicas, shape.stages) == (REPLICAS, STAGES))
-    plan = search.run(shape, Deadline.of(Budget()), grids_left=1).plan
+    plan = search.run(shape, Deadline.of(Budget(), Monitor()), grids_left=1).plan
     assert plan is not None
     return plan
 
