@@ -69,6 +69,18 @@ def test_no_solver_imports_another_solver() -> None:
             assert home not in solvers or own == home or own.startswith(f"{home}."), f"{own} imports {name}"
 
 
+def test_the_simulator_shares_no_cost_with_the_referee() -> None:
+    """It takes what is given from the problem, and nothing that computes with it but FLOPs and bytes of the model."""
+    given = {f"instances.{module}" for module in ("instance", "plan", "workload", "seeds")}
+    allowed = {*given, "solvers.core.compiled", "bench.simulation"}
+    sources = sorted((ROOT / "bench" / "simulation").glob("*.py"))
+    assert len(sources) > 5
+    for path in sources:
+        for name in imports(path):
+            ours = name.split(".")[0] in ROOMS and name not in ROOMS
+            assert not ours or any(name == each or name.startswith(f"{each}.") for each in allowed), f"{path}: {name}"
+
+
 def loaded(program: str) -> set[str]:
     """The top-level packages in memory after a program, in a fresh interpreter."""
     program += "\nimport sys; print(*sorted({name.split('.')[0] for name in sys.modules}), sep='\\n', file=sys.stderr)"

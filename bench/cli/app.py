@@ -16,13 +16,18 @@ from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
 from bench.cli.plans import evaluate, solve
 from bench.cli.problems import describe, generate
+from bench.cli.simulations import fidelity, sensitivity, simulate
 from instances.errors import InputError
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, solve, solvers, families, suites, generate, describe, run, best, report, verify, warmup):
+COMMANDS = (
+    *(evaluate, simulate, solve, solvers, families, suites, generate, describe),
+    *(run, best, report, sensitivity, fidelity, verify, warmup),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

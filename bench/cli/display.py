@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import TextWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +20,7 @@ from instances.referee.check import Infeasible
 if TYPE_CHECKING:
     from bench.records.record import Result
     from bench.reporting.report import Report
+    from bench.simulation.one_f_one_b import ScheduleCost
     from instances.instance import Instance
     from instances.plan import Plan
     from instances.referee.evaluate import Evaluation
@@ -53,6 +54,50 @@ def show_evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeas
         numbers = map(significant, (share.busy_s, share.idle_s, share.energy_j))
         gpus.add_row(gpu_name(instance, share.gpu), *numbers, percent(share.memory / share.memory_capacity))
     console.print(gpus)
+
+
+def show_schedules(costs: Sequence[ScheduleCost]) -> None:
+    """A plan under several schedules."""
+    shown = _plain("schedules", ("schedule", "time [s]", "energy [J]", "most memory [GiB]", "in flight", "fits"))
+    for cost in costs:
+        numbers = significant(cost.time_s, 6), significant(cost.energy_j, 6), significant(max(cost.memory) / 2**30)
+        flying = " ".join(map(str, cost.in_flight))
+        shown.add_row(cost.schedule, *numbers, flying, "yes" if cost.fits else "no")
+    _console().print(shown)
+
+
+def show_simulations(instance: Instance, plans: Mapping[str, Plan], answer: Mapping[str, Any]) -> None:
+    """What `simulate --json` says, a table for each plan, and how their ranking fares under jitter."""
+    console = _console()
+    for plan, row in zip(plans.values(), answer["plans"], strict=True):
+        shape = f"{plan.replicas} x {plan.stages} (pipelines x stages), micro-batch {plan.micro_batch}"
+        capacity = [min(instance.groups[k].memory for k in column) for column in zip(*plan.groups, strict=True)]
+        fullest = max(need / there for need, there in zip(row["memory"], capacity, strict=True))
+        quantiles = ", ".join(f"{significant(value)} s" for value in row.get("quantiles_s", {}).values())
+        console.print(
+            _facts(
+                row["plan"],
+                ("plan", f"{shape}, layers {' '.join(map(str, plan.layers))}"),
+                ("iteration time", _number(row["time_s"], "s")),
+                ("  pipelines", _number(row["pipeline_s"], "s")),
+                ("  gradient exchange", _number(row["sync_s"], "s")),
+                ("  by the referee", f"{_number(row['referee_time_s'], 's')} (fill-drain)"),
+                ("energy", _number(row["energy_j"], "J")),
+                ("  by the referee", f"{_number(row['referee_energy_j'], 'J')} (fill-drain)"),
+                ("micro-batches in flight", " ".join(map(str, row["in_flight"]))),
+                ("memory, fullest GPU", percent(fullest) + (" (does not fit)" if fullest > 1 else "")),
+                ("5, 50, 95 % of draws", quantiles or None),
+                ("fastest plan in", _of_draws(row, answer)),
+            )
+        )
+    if answer.get("pairs_in_order") is not None:
+        console.print(f"Pairs of plans in the same order as without jitter: {percent(answer['pairs_in_order'])}")
+
+
+def _of_draws(row: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+    """In how many draws a plan is the fastest of several."""
+    several = "jitter" in answer and len(answer["plans"]) > 1
+    return f"{row['fastest_in']} of {answer['jitter']['draws']} draws" if several else None
 
 
 def show_result(result: Result) -> None:

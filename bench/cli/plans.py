@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,9 +26,11 @@ from bench.cli.options import (
     note,
     print_json,
 )
+from instances.errors import InputError
 
 if TYPE_CHECKING:
     from bench.records.record import Result
+    from bench.simulation.one_f_one_b import ScheduleCost
     from instances.instance import Instance
     from instances.plan import Plan
     from instances.referee.check import Infeasible
@@ -39,22 +43,31 @@ def evaluate(
     point: Annotated[
         int | None, typer.Option(help="Which plan, if the file holds a front: 0 is the fastest.", metavar="N")
     ] = None,
+    schedule: Annotated[
+        str, typer.Option(help="1f1b: both orders of 1F1B beside fill-drain (gpipe), by simulation.")
+    ] = "gpipe",
     picture: Picture = None,
     as_json: Json = False,
 ) -> int:
     """What a plan costs, by the referee. Exit status 1 if it is infeasible."""
-    from bench.cli.display import show_evaluation
+    from bench.cli.display import show_evaluation, show_schedules
     from instances.files import read_instance, read_plan
     from instances.referee.check import Infeasible, check
 
+    if schedule not in ("gpipe", "1f1b"):
+        raise InputError(f"--schedule {schedule}: is neither gpipe nor 1f1b")
     check_picture(picture)
     instance = read_instance(instance_file)
     plan = read_plan(plan_file, instance, point)
     checked = check(instance, plan)
+    schedules = _schedules(instance, plan) if schedule == "1f1b" else None
     if as_json:
-        print_json(_evaluation(instance, plan, checked))
+        more = {} if schedules is None else {"schedules": [asdict(cost) for cost in schedules]}
+        print_json({**_evaluation(instance, plan, checked), **more})
     else:
         show_evaluation(instance, plan, checked)
+        if schedules:
+            show_schedules(schedules)
     if isinstance(checked, Infeasible):
         if picture is not None:
             note(f"{picture}: not drawn, the plan is infeasible")
@@ -135,6 +148,14 @@ def _write_answer(result: Result, path: Path) -> None:
         write_text(path, f"{result.plan.to_line()}\n")
     else:
         note(f"{path}: not written, there is no plan")
+
+
+def _schedules(instance: Instance, plan: Plan) -> Sequence[ScheduleCost]:
+    """Fill-drain and both orders of 1F1B; none if the plan cannot run, whatever its memory."""
+    from bench.simulation.one_f_one_b import all_schedules
+    from instances.referee.violations import violations
+
+    return () if violations(instance, plan, memory=False) else all_schedules(instance, plan)
 
 
 def _evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeasible) -> dict[str, Any]:

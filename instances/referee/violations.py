@@ -15,14 +15,19 @@ POWER_SLACK = 1e-9
 """Relative slack of a power cap, for the rounding of a sum of watts (docs/model.md, Tolerances)."""
 
 
-def violations(instance: Instance, plan: Plan) -> list[str]:
-    """All reasons why the plan is infeasible; empty if it is feasible."""
+def violations(instance: Instance, plan: Plan, memory: bool = True) -> list[str]:
+    """All reasons why the plan is infeasible; empty if it is feasible.
+
+    `memory=False` leaves out what fill-drain needs, for schedules that keep fewer micro-batches.
+    """
     unknown = _unknown_gpus(instance, plan)
     if unknown:
         return unknown  # nothing else can be asked of GPUs that are not there
     found = _grid(instance, plan) + _layers(instance, plan) + _gpus(instance, plan)
     # Memory needs a legal grid and split to be meaningful.
-    return found + (_power(instance, plan) if found else _memory(instance, plan) + _power(instance, plan))
+    if memory and not found:
+        found = _memory(instance, plan)
+    return found + _power(instance, plan)
 
 
 def slot_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:

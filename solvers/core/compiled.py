@@ -78,6 +78,12 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
     return _jit(function, pipeline_class=LinkedCompiler, **LinkedCompiler.options)
 
 
+def inner_allocating(function: Callable[P, R]) -> Callable[P, R]:
+    """As `inner`, for functions that may allocate, such as those that add to a list."""
+    options = {name: value for name, value in LinkedCompiler.options.items() if name != "_nrt"}
+    return _jit(function, pipeline_class=LinkedCompiler, **options)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """As `inner`, and copied into each caller: for small functions that inner loops call.
 

@@ -122,6 +122,17 @@ def test_evaluate_says_what_a_plan_costs(call: Call) -> None:
     assert found["instance_hash"] == hand_instance().content_hash
 
 
+def test_evaluate_gives_both_orders_of_1f1b_beside_fill_drain(call: Call) -> None:
+    found = call("evaluate", INSTANCE, PLAN, "--schedule", "1f1b", "--json").json
+    assert [cost["schedule"] for cost in found["schedules"]] == ["gpipe", "1f1b", "1f1b-eager"]
+    assert found["schedules"][0]["time_s"] == pytest.approx(found["time_s"], rel=1e-9)
+    assert [cost["in_flight"] for cost in found["schedules"]] == [[4, 4], [2, 1], [2, 1]]
+    assert "schedules" not in call("evaluate", INSTANCE, PLAN, "--json").json
+    assert "1f1b-eager" in call("evaluate", INSTANCE, PLAN, "--schedule", "1f1b").out
+    answer = call("evaluate", INSTANCE, PLAN, "--schedule", "zero-bubble")
+    assert (answer.code, answer.complaint) == (2, "--schedule zero-bubble: is neither gpipe nor 1f1b")
+
+
 def test_evaluate_prints_the_same_for_people(call: Call) -> None:
     answer = call("evaluate", INSTANCE, PLAN)
     assert answer.code == 0
@@ -160,6 +171,73 @@ def test_evaluate_of_bad_input_is_one_line_that_names_the_file(
         2,
         f"{tmp_path / 'none.json'}: cannot be read: No such file or directory",
     )
+
+
+# simulate, sensitivity
+
+
+def test_simulate_agrees_with_the_referee_and_says_so(call: Call, tmp_path: Path) -> None:
+    trace, picture = tmp_path / "trace.json", tmp_path / "line.svg"
+    answer = call("simulate", INSTANCE, PLAN, "--trace", trace, "--picture", picture, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    (row,) = answer.json["plans"]
+    assert (row["time_s"], row["energy_j"]) == (pytest.approx(3.9), pytest.approx(705))
+    assert (row["referee_time_s"], row["referee_energy_j"]) == (pytest.approx(3.9), pytest.approx(705))
+    assert json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+    assert "<svg" in picture.read_text(encoding="utf-8")
+    assert "3.90000 s" in call("simulate", INSTANCE, PLAN).out
+
+
+def test_simulate_ranks_several_plans_under_jitter(call: Call, tmp_path: Path) -> None:
+    other = file_with(tmp_path, {**HAND_PLAN, "layers": [2], "pipelines": [["a/0"], ["b/0"]]})
+    words = ("simulate", INSTANCE, PLAN, other, "--jitter", 0.1, 0.2, 0.3, "--draws", 20)
+    answer = call(*words, "--json").json
+    assert sum(row["fastest_in"] for row in answer["plans"]) == 20
+    assert list(answer["plans"][0]["quantiles_s"]) == ["0.05", "0.5", "0.95"]
+    assert 0 <= answer["pairs_in_order"] <= 1
+    assert "of 20 draws" in call(*words).out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--schedule", "zero-bubble"), "--schedule zero-bubble: is none of gpipe, 1f1b, 1f1b-eager"),
+        (("--uplink", "0"), "--uplink 0: must be above 0"),
+        (("--jitter", "0.1", "9", "0"), "--jitter 0.1 9 0: spreads are from 0 to 3"),
+        (("--picture", "a.txt"), "a.txt: a picture is a .png, .svg or .pdf file"),
+        ((PLAN, "--trace", "a.json"), "--trace and --picture: show one plan, here are several"),
+    ],
+)
+def test_simulate_refuses_what_it_cannot_do(call: Call, words: tuple[str, ...], complaint: str) -> None:
+    answer = call("simulate", INSTANCE, PLAN, *words)
+    assert (answer.code, answer.complaint) == (2, complaint)
+
+
+def test_simulate_of_an_infeasible_plan_is_no_with_a_reason(call: Call, tmp_path: Path) -> None:
+    plan = file_with(tmp_path, edited(HAND_PLAN, {"layers": [0, 2]}))
+    answer = call("simulate", INSTANCE, plan)
+    assert (answer.code, answer.out) == (1, f"{plan}: infeasible: stage 0 has no layers\n")
+
+
+def test_sensitivity_tells_of_a_folder(call: Call, tmp_path: Path) -> None:
+    folder_with(tmp_path, [(task(), GOOD), (task("random"), POOR)])
+    found = call("sensitivity", tmp_path, "--draws", 2, "--json").json
+    assert {row["solver"] for row in found["costs"]} == {"megatron", "random"}
+    assert len(found["ranks"]) == 5
+    assert "same best solver" in call("sensitivity", tmp_path, "--draws", 2).out
+    answer = call("sensitivity", tmp_path / "none")
+    assert (answer.code, answer.complaint.partition(": ")[2]) == (2, "holds no run of a suite (there is no suite.json)")
+
+
+def test_fidelity_scores_each_source(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The five networks take most of a minute.
+    monkeypatch.setattr("bench.studies.fidelity.dtfm_scenarios.measured", lambda: [])
+    picture = tmp_path / "fidelity.svg"
+    found = call("fidelity", "--picture", picture, "--json").json
+    assert {"CrossPipe", "Perseus, time"} < {score["source"] for score in found["scores"]}
+    assert len(found["rows"]) > 100
+    assert "<svg" in picture.read_text(encoding="utf-8")
+    assert "The worst rows:" in call("fidelity").out
 
 
 # solve
