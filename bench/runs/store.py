@@ -116,12 +116,14 @@ class Store:
 
     def records(self) -> list[Record]:
         """All records, the last one of each key, in the order of their keys' first appearance."""
-        found: dict[str, Record] = {}
-        for number, line in enumerate(self._lines(), 1):
-            where = f"{self._runs}: line {number}"
-            record = model_from_text(Record, line, where)
-            found[record.key] = record
-        return list(found.values())
+        return list({record.key: record for record in self.written()}.values())
+
+    def written(self) -> list[Record]:
+        """Every line, also those that a later one of the same key replaces."""
+        return [
+            model_from_text(Record, line, f"{self._runs}: line {number}")
+            for number, line in enumerate(self._lines(), 1)
+        ]
 
     def other_code(self, tasks: Sequence[Task]) -> dict[str, Record]:
         """By key of each task that has no result yet: the result of the same run by other code, if there is one."""
