@@ -45,7 +45,8 @@ def folder(path: Path, tasks: list[Task]) -> Store:
         store.plan("test", tasks)
         for asked in tasks:
             outcome = make_solver(asked.solver, asked.options).solve(asked.problem, asked.budget, Monitor())
-            store.append(record_of(asked, Ending(outcome, Termination.FINISHED, 60.0, 0.1, 0.1), jobs=1))
+            ended = Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED
+            store.append(record_of(asked, Ending(outcome, ended, 60.0, 0.1, 0.1), jobs=1))
     return store
 
 
