@@ -32,6 +32,7 @@ class Milp(Solver):
     summary: ClassVar[str] = "mixed-integer programs on what branch and bound leaves of each grid"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
     takes_start: ClassVar[bool] = True
+    shows_grids: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")
 
     def __post_init__(self) -> None:

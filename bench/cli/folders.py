@@ -79,11 +79,9 @@ def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="D
 
 def verify(
     folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
-    resolve: Annotated[
-        bool, typer.Option("--resolve", help="Also re-solve every proven result by another method.")
-    ] = False,
+    resolve: Annotated[bool, typer.Option("--resolve", help="Also solve every claim again by another method.")] = False,
     time_limit: Annotated[
-        float, typer.Option(help="Wall seconds for each proof that is re-solved.", metavar="S")
+        float, typer.Option(help="Wall seconds for each claim that is solved again.", metavar="S")
     ] = 60.0,
     as_json: Json = False,
 ) -> int:
@@ -94,9 +92,9 @@ def verify(
     if as_json:
         print_json(asdict(done))
     else:
-        for finding in done.findings:
-            say(finding)
+        for line in (*done.notes, *map(str, done.claims), *done.findings):
+            say(line)
         by = ", ".join(f"{count} by {name}" for name, count in done.witnesses.items())
-        again = f", {done.resolved} of {done.proofs} proofs solved again{f' ({by})' if by else ''}" if resolve else ""
+        again = f", {done.resolved} of {done.proofs} claims confirmed{f' ({by})' if by else ''}" if resolve else ""
         say(f"{folder}: {done.records} records checked{again}: {len(done.findings)} findings")
     return ANSWER_NO if done.findings else DONE

@@ -22,7 +22,8 @@ from instances.instance import COST_MODEL_VERSION, Instance
 from instances.objective import parse_objective
 from instances.plan import gpu_name
 from instances.referee.evaluate import Evaluation
-from solvers.core.interface import Problem, Status, TracePoint
+from solvers.core.interface import Problem, Proof, Status, TracePoint
+from solvers.core.registry import solver_types
 
 SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
 
@@ -182,7 +183,8 @@ class Record(Result):
 
 def record_of(task: Task, ending: Ending, jobs: int) -> Record:
     """The record that a store keeps: the judged result, its breakdown and its origin."""
-    verdict = judge(task.problem, ending.outcome)
+    solver = solver_types().get(task.solver)
+    verdict = judge(task.problem, ending.outcome, solver.proves if solver else Proof.OPTIMUM_AND_BOUND)
     commit, dirty = environment.commit()
     return Record.of(
         task,

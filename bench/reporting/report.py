@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -130,7 +130,7 @@ def make_report(store: Store) -> Report:
         table=table(COLUMNS, summary.to_dict("records"), LEFT),
         missing=[run.title for run in asked.runs if run.key not in found],
         beyond=_beyond(asked.runs, records),
-        problems=[f"{each.title}: {each.ended}: {each.reason or 'no reason given'}" for each in used if _failed(each)],
+        problems=[line for each in used for line in _problems(each)],
         origin=[*_origin(used), *_other_code(asked.runs, found)],
         summary=summary,
         runs=runs,
@@ -207,9 +207,13 @@ def _beyond(asked: Sequence[AskedRun], records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _failed(record: Record) -> bool:
+def _problems(record: Record) -> Iterator[str]:
+    """What went wrong in a run: it failed, its claim was refuted, or its method distrusts its own proof."""
     refuted = record.status is Status.FEASIBLE and record.reason is not None
-    return refuted or not record.final
+    if refuted or not record.final:
+        yield f"{record.title}: {record.ended}: {record.reason or 'no reason given'}"
+    if "distrusted" in record.details:
+        yield f"{record.title}: the method distrusts its own proof: {record.details['distrusted']}"
 
 
 def _unmarked(text: str) -> str:

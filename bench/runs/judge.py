@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from instances.plan import Plan
 from instances.referee.check import Infeasible, check
 from instances.referee.evaluate import Evaluation
 from solvers.core.gap import OPTIMAL_GAP, TOLERANCE, certified_gap
-from solvers.core.interface import Outcome, Problem, Status
+from solvers.core.interface import Outcome, Problem, Proof, Status
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,32 @@ class Verdict:
     reason: str | None = None
 
 
-def judge(problem: Problem, outcome: Outcome) -> Verdict:
-    """Re-evaluate what a solver returned. A claim that the referee contradicts becomes an error that says so."""
+def judge(problem: Problem, outcome: Outcome, proves: Proof = Proof.OPTIMUM_AND_BOUND) -> Verdict:
+    """Re-evaluate what a solver returned, which declares that it `proves` so much.
+
+    A claim that the referee contradicts becomes an error that says so; one beyond what the solver proves is dropped.
+    """
+    able = _within(outcome, proves)
+    verdict = _judge(problem, able)
+    if able == outcome or verdict.reason is not None:
+        return verdict
+    claim = outcome.status if outcome.status is not able.status else "a bound"
+    return replace(verdict, reason=f"the solver claims {claim}, but declares that it proves {proves.value}")
+
+
+def _within(outcome: Outcome, proves: Proof) -> Outcome:
+    """The outcome without what a solver of this kind cannot know."""
+    status, bound = outcome.status, outcome.bound
+    if proves in (Proof.NOTHING, Proof.BOUND) and (status is Status.INFEASIBLE or outcome.front is not None):
+        status = Status.UNKNOWN if status is Status.INFEASIBLE else Status.FEASIBLE
+    if proves is Proof.NOTHING or (proves is Proof.OPTIMUM and status is not Status.OPTIMAL):
+        bound = None
+    if proves is Proof.NOTHING and status is Status.OPTIMAL:
+        status = Status.FEASIBLE
+    return replace(outcome, status=status, bound=bound)
+
+
+def _judge(problem: Problem, outcome: Outcome) -> Verdict:
     if outcome.status is Status.ERROR:
         return Verdict(Status.ERROR)
     if outcome.bound is not None and not isfinite(outcome.bound):

@@ -65,7 +65,7 @@ def solve_request(
     with console.status(f"{solver} on {solved.name}; Ctrl-C keeps the best plan") if live else nullcontext():
         compiling = partial(console.print, COMPILING.format(solver), highlight=False)
         ending = IsolatedRun(solver, options, problem, budget, compiling).wait()
-    verdict = judge(problem, ending.outcome)
+    verdict = judge(problem, ending.outcome, made.proves)
     # The answer is one for the whole instance, whatever was taken away before.
     task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver))
     if reduced is None:

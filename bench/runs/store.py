@@ -39,11 +39,12 @@ class AskedRun(Named):
 
 
 class AskedSuite(FileModel):
-    """The file `suite.json`: the runs that were asked for, in order."""
+    """The file `suite.json`: the runs that are asked for, in order, and the keys of those that once were."""
 
     schema_: Literal["geotrain-bench/plan-of-runs/1"] = Field(alias="schema")
     suite: str
     runs: tuple[AskedRun, ...]
+    former: tuple[str, ...] = ()
 
 
 class Store:
@@ -94,10 +95,11 @@ class Store:
 
         `kept` holds, by a task's key, the record of other code that stands for it (`other_code`).
         """
-        if self._suite.exists():
-            other = self.asked().suite
-            if other != suite:
-                raise InputError(f"{self.folder}: holds results of suite {other}; name another folder or use --fresh")
+        before = self.asked() if self._suite.exists() else None
+        if before and before.suite != suite:
+            raise InputError(
+                f"{self.folder}: holds results of suite {before.suite}; name another folder or use --fresh"
+            )
         runs = tuple(
             AskedRun(
                 key=kept[task.key].key if kept and task.key in kept else task.key,
@@ -108,7 +110,10 @@ class Store:
         )
         for run, instance in {task.key: (task.asked, task.instance) for task in tasks}.values():
             write_instance(self._instance_file(run), instance)
-        content = AskedSuite(schema="geotrain-bench/plan-of-runs/1", suite=suite, runs=runs)
+        wanted = {run.key for run in runs}
+        earlier = dict.fromkeys([*before.former, *(run.key for run in before.runs)] if before else [])
+        former = tuple(key for key in earlier if key not in wanted)
+        content = AskedSuite(schema="geotrain-bench/plan-of-runs/1", suite=suite, runs=runs, former=former)
         write_text(self._suite, json.dumps(content.model_dump(mode="json", by_alias=True), indent=1) + "\n")
 
     def asked(self) -> AskedSuite:
@@ -139,12 +144,14 @@ class Store:
 
     def records(self) -> list[Record]:
         """All records, the last one of each key, in the order of their keys' first appearance."""
-        found: dict[str, Record] = {}
-        for number, line in enumerate(self._lines(), 1):
-            where = f"{self._runs}: line {number}"
-            record = model_from_text(Record, line, where)
-            found[record.key] = record
-        return list(found.values())
+        return list({record.key: record for record in self.written()}.values())
+
+    def written(self) -> list[Record]:
+        """Every line, also those that a later one of the same key replaces."""
+        return [
+            model_from_text(Record, line, f"{self._runs}: line {number}")
+            for number, line in enumerate(self._lines(), 1)
+        ]
 
     def other_code(self, tasks: Sequence[Task]) -> dict[str, Record]:
         """By key of each task that has no result yet: the result of the same run by other code, if there is one."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bench.records.record import Breakdown, Record, checksum
 from bench.runs.store import Store
+from bench.verification.ability import check_ability, check_ending
+from bench.verification.circumstances import check_origin, check_run, check_seconds, check_trace
 from bench.verification.proof import check_grids
 from instances.errors import InputError
 from instances.files import FrontPoint, plan_of
@@ -106,16 +107,10 @@ def _grids(record: Record, problem: Problem) -> Iterator[Finding]:
         yield from check_grids(problem, grids, record)
 
 
-def _trace(record: Record, problem: Problem) -> Iterator[Finding]:
-    """The trace falls and does not end below the value."""
-    values = [point.value for point in record.trace]
-    if any(later >= earlier for earlier, later in itertools.pairwise(values)):
-        yield "the trace does not fall"
-    if values and record.value is not None and values[-1] < record.value * (1 - TOLERANCE):
-        yield f"the trace ends at {values[-1]!r}, below the value {record.value!r}"
-
-
-_CHECKS: Sequence[Callable[[Record, Problem], Iterator[Finding]]] = (_plan, _front, _status, _gap, _grids, _trace)
+_CHECKS: Sequence[Callable[[Record, Problem], Iterator[Finding]]] = (
+    *(_plan, _front, _status, _gap, _grids),
+    *(check_ability, check_ending, check_run, check_seconds, check_origin, check_trace),
+)
 
 
 def _differences(where: str, stored: Any, expected: Any) -> Iterator[Finding]:

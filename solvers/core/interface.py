@@ -126,6 +126,8 @@ class Solver(ABC):
         Whether it answers the objective `front`.
     takes_start
         Whether it makes use of a start plan.
+    shows_grids
+        Whether `details.grids` gives the bound of every legal grid behind its claims: they are not believed without.
     calls
         Other solvers that it calls by name: their code can change its answers.
     """
@@ -136,6 +138,7 @@ class Solver(ABC):
     random: ClassVar[bool] = False
     fronts: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False
+    shows_grids: ClassVar[bool] = False
     calls: ClassVar[tuple[str, ...]] = ()
 
     def warm_up(self) -> None:  # noqa: B027 - most methods have nothing to prepare

@@ -23,7 +23,7 @@ SLOW = Plan(1, (2,), ((Gpu(0, 0),), (Gpu(1, 0),)))
 CODE = "0123456789abcdef"
 """A digest of code, of made-up solvers as well."""
 
-OPTIMAL = Outcome(Status.OPTIMAL, FAST, bound=3.9 * (1 - 1e-12), trace=(TracePoint(0.1, 5, 3.9),))
+OPTIMAL = Outcome(Status.OPTIMAL, FAST, bound=3.9 * (1 - 1e-12), evaluations=5, trace=(TracePoint(0.1, 5, 3.9),))
 GOOD = Outcome(Status.FEASIBLE, FAST)
 POOR = Outcome(Status.FEASIBLE, SLOW)
 NOTHING = Outcome(Status.UNKNOWN)

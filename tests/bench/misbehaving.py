@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from instances.plan import Gpu, Plan
 from solvers.core import registry
 from solvers.core.deadline import Deadline
-from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver, Status
 
 FAST = Plan(1, (1, 1), ((Gpu(0, 0), Gpu(1, 0)),))
 """The better plan of the instance worked by hand: 3.9 s and 705 J."""
@@ -138,6 +138,7 @@ def _make(solve_with: Callable[[Problem, Budget, Monitor], Outcome], warm_up_wit
     class Misbehaving(Solver):
         name: ClassVar[str] = (solve_with if warm_up_with is _nothing else warm_up_with).__name__.removeprefix("_")
         summary: ClassVar[str] = "only for tests"
+        proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
         fronts: ClassVar[bool] = True
         takes_start: ClassVar[bool] = True
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,13 +20,32 @@ from bench.verification.folder import best_known_findings
 from instances.errors import InputError
 from instances.files import PlanFile
 from instances.instance import COST_MODEL_VERSION
-from solvers.core.interface import Outcome, Status
+from solvers.core import registry
+from solvers.core.interface import Budget, Monitor, Outcome, Problem, Proof, Solver, Status
 from solvers.placements.uniform import reference_of
 from tests.bench.folders import EMPTY, FAST, GOOD, NOTHING, OPTIMAL, POOR, SLOW, folder_with, record, task
 from tests.bench.shipped import instances_by_suite
 from tests.editing import hand_instance
 
 HAND = hand_instance()
+
+
+@dataclass(frozen=True)
+class BoundOnly(Solver):
+    """A method that declares to prove bounds and nothing else."""
+
+    name: ClassVar[str] = "bound"
+    summary: ClassVar[str] = "for these tests"
+    proves: ClassVar[Proof] = Proof.BOUND
+
+    def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
+        return NOTHING
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.solver_types()
+    monkeypatch.setitem(registry._FOUND, "bound", BoundOnly)
 
 
 def merged(path: Path, *runs: tuple[Task, Outcome]) -> Merged:
@@ -107,8 +127,8 @@ def test_another_content_of_the_same_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "names"),
     [
-        ((task("cpsat"), OPTIMAL), None, ("cpsat", "random")),
-        ((task("random"), POOR), (task("cpsat"), EMPTY), ("cpsat", "random")),
+        ((task("brute"), OPTIMAL), None, ("brute", "random")),
+        ((task("random"), POOR), (task("brute"), EMPTY), ("brute", "random")),
     ],
 )
 def test_a_contradiction_names_both(

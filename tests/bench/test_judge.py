@@ -8,7 +8,7 @@ from bench.runs.judge import judge
 from instances.objective import Goal
 from instances.plan import Gpu, Plan
 from solvers.core.gap import OPTIMAL_GAP
-from solvers.core.interface import Outcome, Problem, Status
+from solvers.core.interface import Outcome, Problem, Proof, Status
 from tests.bench.folders import FAST, SLOW
 from tests.editing import hand_instance
 
@@ -130,3 +130,27 @@ def test_an_answer_to_another_question_is_an_error(problem: Problem) -> None:
 def test_an_outcome_cannot_contradict_itself(status: Status, plan: Plan | None) -> None:
     with pytest.raises(ValueError, match="an outcome that is"):
         Outcome(status, plan)
+
+
+@pytest.mark.parametrize(
+    ("problem", "outcome", "proves", "status", "bound"),
+    [
+        (TIME, Outcome(Status.OPTIMAL, FAST, bound=3.9), Proof.NOTHING, Status.FEASIBLE, None),
+        (TIME, Outcome(Status.FEASIBLE, FAST, bound=3.0), Proof.NOTHING, Status.FEASIBLE, None),
+        (TIME, Outcome(Status.INFEASIBLE), Proof.NOTHING, Status.UNKNOWN, None),
+        (TIME, Outcome(Status.INFEASIBLE), Proof.BOUND, Status.UNKNOWN, None),
+        (FRONT, Outcome(Status.OPTIMAL, front=(FAST,)), Proof.NOTHING, Status.FEASIBLE, None),
+        (FRONT, Outcome(Status.OPTIMAL, front=(FAST,)), Proof.BOUND, Status.FEASIBLE, None),
+        (TIME, Outcome(Status.FEASIBLE, FAST, bound=3.0), Proof.OPTIMUM, Status.FEASIBLE, None),
+        (TIME, Outcome(Status.OPTIMAL, FAST, bound=3.9), Proof.OPTIMUM, Status.OPTIMAL, 3.9),
+        (TIME, Outcome(Status.OPTIMAL, FAST, bound=3.9), Proof.BOUND, Status.OPTIMAL, 3.9),
+    ],
+)
+def test_a_claim_beyond_what_a_solver_proves_is_dropped(
+    problem: Problem, outcome: Outcome, proves: Proof, status: Status, bound: float | None
+) -> None:
+    verdict = judge(problem, outcome, proves)
+    assert (verdict.status, verdict.bound) == (status, None if bound is None else pytest.approx(bound))
+    dropped = status is not outcome.status or bound is None
+    assert (verdict.reason is not None) == dropped
+    assert not dropped or f"declares that it proves {proves.value}" in str(verdict.reason)

@@ -120,7 +120,7 @@ def test_an_unfinished_run_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_what_failed_is_named_with_its_reason(tmp_path: Path) -> None:
     claimed = Outcome(Status.OPTIMAL, FAST, bound=1.0)
-    report = make_report(folder_with(tmp_path, [(task("megatron"), ERROR), (task("memetic"), claimed)]))
+    report = make_report(folder_with(tmp_path, [(task("megatron"), ERROR), (task("cpsat"), claimed)]))
     assert len(report.problems) == 2
     assert "megatron, seed 0: crashed" in report.problems[0]
     assert "claims optimality" in report.problems[1]

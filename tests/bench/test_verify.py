@@ -33,7 +33,7 @@ def ending(asked: Task) -> Ending:
     if make_solver(asked.solver).calls:
         return IsolatedRun(asked.solver, {}, asked.problem, asked.budget).wait()
     outcome = make_solver(asked.solver).solve(asked.problem, asked.budget, Monitor())
-    return Ending(outcome, Termination.FINISHED, 0.1, 0.1, 0.1)
+    return Ending(outcome, Termination.FINISHED, 60.0, 0.1, 0.1)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,8 @@ def folder(path: Path, tasks: list[Task]) -> Store:
         store.plan("test", tasks)
         for asked in tasks:
             outcome = make_solver(asked.solver, asked.options).solve(asked.problem, asked.budget, Monitor())
-            store.append(record_of(asked, Ending(outcome, Termination.FINISHED, 0.1, 0.1, 0.1), jobs=1))
+            ended = Termination.TIME_LIMIT if outcome.limit_reached else Termination.FINISHED
+            store.append(record_of(asked, Ending(outcome, ended, 60.0, 0.1, 0.1), jobs=1))
     return store
 
 
@@ -175,7 +176,7 @@ def test_a_false_optimum_is_contradicted_by_its_witness(tmp_path: Path) -> None:
     assert value is not None
     assert value > 1.001 * (asked.problem.value(best.plan) or 0.0)
     false = replace(best, plan=plan, bound=value, status=Status.OPTIMAL)
-    record = record_of(asked, Ending(false, Termination.FINISHED, 0.1, 0.1, 0.1), jobs=1)
+    record = record_of(asked, Ending(false, Termination.FINISHED, 60.0, 0.1, 0.1), jobs=1)
     done = resolve(record, asked.instance, 60.0)
     assert done.witness == "cpsat[whole]"
     assert any("cpsat[whole] has a plan" in finding for finding in done.findings)
