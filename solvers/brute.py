@@ -41,11 +41,18 @@ class Brute(Solver):
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """Enumerate grid by grid; complete enumeration proves optimality, infeasibility or the whole front."""
         deadline = Deadline.of(budget, monitor)
-        from solvers.kernel.packed import pack
+        from solvers.kernel.packed import GOAL, goal_row, pack
 
-        search = _Search(problem, pack(problem.tables, problem.goal))
-        complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())
-        plans = search.plans()
+        packed = pack(problem.tables, problem.goal)
+        # First with more slack of the caps than the referee has: what is not found then does not exist. A plan between
+        # the two, which rounding alone may make, is refused, and the search repeated with a little less than its slack.
+        for share in (1.01, 0.99):
+            packed.f[GOAL : GOAL + 6] = goal_row(problem.goal, share)
+            search = _Search(problem, packed)
+            complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())
+            plans = search.plans()
+            if problem.goal.front or all(problem.value(plan) is not None for plan in plans):
+                break
         found = bool(plans)
         status = {
             (True, True): Status.OPTIMAL,

@@ -116,6 +116,8 @@ def tighten(  # noqa: C901 - see above
     excess, seconds = np.zeros(len(relaxation.counts)), np.zeros(pipelines)
     best, best_rounding, met, scale, waited = -np.inf, 0.0, np.inf, 1.0, 0
     for _ in range(steps):
+        if not np.isfinite(now.gpus.sum() + now.weights.sum()):
+            break  # a cost that is no number would look like a missing path
         for b in range(len(least)):
             first = b * relaxation.digits.shape[1]
             if relaxation.like_before[first]:

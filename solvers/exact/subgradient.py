@@ -10,6 +10,9 @@ from solvers.core.compiled import inner
 FARTHEST = 10.0
 """How far a step may aim above the best bound, relative to it: a poor incumbent must not make multipliers huge."""
 
+LONGEST = 1e12
+"""Longest step of the weights, which lie between 0 and 1: beyond it only its direction counts."""
+
 
 @inner
 def count_excess(counts: Ints, groups_of: Ints, excess: Floats) -> bool:
@@ -52,17 +55,25 @@ def step_multipliers(gpus: Floats, excess: Floats, gap: float) -> bool:
 
 @inner
 def step_weights(weights: Floats, seconds: Floats, gap: float) -> None:
-    """One step of the weights: towards pipelines slower than the average."""
+    """One step of the weights: towards pipelines slower than the average. They stay finite and add up to 1.
+
+    Squares of costs may leave the range of floating point, so deviations are taken relative to the largest.
+    """
     mean = 0.0
     for r in range(len(weights)):
         mean += seconds[r] / len(weights)
+    largest = 0.0
+    for r in range(len(weights)):
+        largest = max(largest, abs(seconds[r] - mean))
+    if largest <= 1e-12 * mean:  # they differ by rounding only, and all may lie below their computed mean
+        return
     square = 0.0
     for r in range(len(weights)):
-        square += (seconds[r] - mean) ** 2
-    if square > (1e-12 * mean) ** 2:  # else they differ by rounding only, and all may lie below their computed mean
-        total = 0.0
-        for r in range(len(weights)):
-            weights[r] = max(0.0, weights[r] + gap / square * (seconds[r] - mean))
-            total += weights[r]
-        for r in range(len(weights)):
-            weights[r] /= total
+        square += ((seconds[r] - mean) / largest) ** 2
+    step = min(gap / largest / square, LONGEST)
+    total = 0.0
+    for r in range(len(weights)):
+        weights[r] = max(0.0, weights[r] + step * ((seconds[r] - mean) / largest))
+        total += weights[r]
+    for r in range(len(weights)):
+        weights[r] /= total

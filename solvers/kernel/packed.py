@@ -172,12 +172,12 @@ def pack(tables: Tables, goal: Goal) -> Packed:
     )
 
 
-def goal_row(goal: Goal) -> list[float]:
+def goal_row(goal: Goal, share: float = 0.99) -> list[float]:
     """The goal as entries of f, for a front time at first.
 
-    Caps with half the referee's slack, so that rounding lets nothing through that it refuses.
+    Caps with a share of the referee's slack: by default so much that rounding lets nothing through that it refuses.
     """
-    cap = 1 + CAP_SLACK / 2
+    cap = 1 + share * CAP_SLACK
     return [
         1.0 if goal.front else goal.time_weight,
         goal.energy_weight,

@@ -15,7 +15,7 @@ import pytest
 from bench.runs.judge import judge
 from instances.files import instance_from_json, read_instance
 from instances.instance import SCHEMA, Instance, Model, Training
-from instances.objective import Goal, parse_objective
+from instances.objective import CAP_SLACK, Goal, Reference, parse_objective
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.seeds import stream
@@ -205,6 +205,33 @@ def test_an_incumbent_far_away_makes_no_false_optimum(name: str, options: dict[s
     problem = Problem(pool, parse_objective("energy@1e16").goal(None))
     outcome = make_solver(name, {**options, "start": start}).solve(problem, Budget(), Monitor())
     assert wrong(problem, 3611.701127813688, outcome, [], False) is None
+
+
+@pytest.mark.parametrize(("name", "options"), METHODS)
+def test_weights_of_pipelines_stay_numbers_where_squares_of_costs_underflow(name: str, options: dict[str, str]) -> None:
+    """Squares of deviations below 1e-308 once made weights that were no numbers, and closed grids with plans."""
+    pool = read_instance(DATA / "underflowing-squares.json")
+    problem = Problem(pool, parse_objective("weighted:1e-156").goal(Reference(1.0, 1.0)))
+    outcome = make_solver(name, {**options, "start": "megatron"}).solve(problem, Budget(), Monitor())
+    best = Brute().solve(problem, Budget(), Monitor()).plan
+    assert best is not None
+    truth = problem.value(best)
+    assert truth == pytest.approx(994.29472, rel=1e-7)
+    assert wrong(problem, truth, outcome, [], False) is None
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8, 0.98, 1.02, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_all_methods_agree_within_the_slack_of_a_cap(seed: int, share: float) -> None:
+    """A time cap just below the least time: within the referee's slack there is a plan, beyond it there is none."""
+    pool = random_instance(seed)
+    fastest = Brute().solve(Problem(pool, Goal(time_weight=1.0)), Budget(), Monitor()).plan
+    assert fastest is not None
+    cap = evaluate(pool, fastest).time_s / (1 + share * CAP_SLACK)
+    problem = Problem(pool, Goal(energy_weight=1.0, time_cap=cap))
+    expected = Status.OPTIMAL if share < 1 else Status.INFEASIBLE
+    for solver in ("brute", "cpsat", "milp"):
+        assert make_solver(solver).solve(problem, Budget(), Monitor()).status is expected
 
 
 @pytest.mark.parametrize("scale", [1e3, 1e8, 1e12, 1e16])
