@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 SCHEMA = "geotrain-bench/instance/1"
 COST_MODEL_VERSION = 1
@@ -22,12 +22,18 @@ COST_MODEL_VERSION = 1
 # The outer limits keep every sum and product of the cost model far from overflow and underflow.
 Positive = Annotated[float, Field(ge=1e-30, le=1e30)]
 NonNegative = Annotated[float, Field(ge=0, le=1e30)]
+ZeroOrPositive = Annotated[NonNegative, AfterValidator(lambda value: _no_underflow(value))]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$", max_length=200)]
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=200)]
 MicroBatchKey = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}$")]
 T = TypeVar("T")
 Matrix = tuple[tuple[float, ...], ...]
+
+
+def _no_underflow(value: float) -> float:
+    _require(value == 0 or value >= 1e-30, f"found {value!r}, expected 0 or at least 1e-30")
+    return value
 
 
 class FileModel(BaseModel):
@@ -121,8 +127,8 @@ class Site(FileModel):
     """What a place adds: power cap (W), carbon intensity (gCO2e/kWh) and price (USD/kWh)."""
 
     power_cap: Positive | None = None
-    carbon: NonNegative | None = None
-    price: NonNegative | None = None
+    carbon: ZeroOrPositive | None = None
+    price: ZeroOrPositive | None = None
 
 
 class Instance(FileModel):

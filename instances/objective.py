@@ -15,6 +15,8 @@ from instances.referee.evaluate import Evaluation
 
 CAP_SLACK = 1e-9
 """Relative slack of caps on time or energy, and of points of a front that count as one (docs/model.md, Tolerances)."""
+LEAST_WEIGHT = 1e-30
+"""Least weight of time above 0: what is smaller counts for nothing and only underflows."""
 FORMS = "time, energy, weighted:W, energy@T, time@E, energy@0.8x, time@0.8x, carbon, cost or front"
 
 
@@ -117,6 +119,8 @@ def parse_objective(text: str) -> Objective:
     if match["kind"] == "weighted:":
         if relative or not 0 <= number <= 1:
             raise InputError(f"objective {text!r}: the weight is a number from 0 to 1")
+        if 0 < number < LEAST_WEIGHT:
+            raise InputError(f"objective {text!r}: a weight above 0 is at least {LEAST_WEIGHT:g}")
         return Objective("weighted", number)
     if not 1e-30 <= number <= 1e30:
         raise InputError(f"objective {text!r}: the cap must be above 0 and finite")

@@ -22,7 +22,7 @@ class Rates:
 
     @classmethod
     def of(cls, instance: Instance, metric: Metric) -> Rates:
-        """The rates of one metric; InputError where a site lacks it (or has 0).
+        """The rates of one metric; InputError where a site lacks it.
 
         A link's joules are weighted by the mean of its two ends.
         """
@@ -40,17 +40,26 @@ class Rates:
 
 
 def has_metric(instance: Instance, metric: Metric) -> bool:
-    """Whether every group's site gives the metric, above 0."""
-    return metric == "energy" or all(_site_rate(instance, group.region, metric) for group in instance.groups)
+    """Whether every group's site gives the metric; 0 is a figure."""
+    return metric == "energy" or all(
+        _site_rate(instance, group.region, metric) is not None for group in instance.groups
+    )
+
+
+def check_metric(instance: Instance, metric: Metric) -> None:
+    """InputError if an objective cannot be measured: a site lacks the metric, or it is 0 at every site."""
+    rates = [_per_joule(instance, group.region, metric) for group in instance.groups]
+    if not any(rates):
+        raise InputError(f"{instance.name}: sites: the objective {metric} would be 0 for every plan")
 
 
 def _per_joule(instance: Instance, region: str, metric: Metric) -> float:
     if metric == "energy":
         return 1.0
     value = _site_rate(instance, region, metric)
-    if not value:
+    if value is None:
         key = "price" if metric == "cost" else metric
-        raise InputError(f"{instance.name}: sites.{region}.{key}: the objective {metric} needs a figure above 0")
+        raise InputError(f"{instance.name}: sites.{region}.{key}: missing; the objective {metric} needs it")
     return value / JOULES_PER_KWH
 
 

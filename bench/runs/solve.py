@@ -19,7 +19,7 @@ from instances.errors import InputError
 from instances.instance import Instance
 from instances.objective import Goal, Reference, parse_objective
 from instances.plan import Plan
-from instances.rates import Rates
+from instances.rates import check_metric
 from instances.reduce import Reduced, without
 from instances.referee.check import Infeasible, check
 from solvers.core.interface import Budget, Problem
@@ -58,7 +58,7 @@ def solve_request(
     solved = reduced.instance if reduced else instance
     relative_to = _reference(reference, solved) if objective.needs_reference else None
     goal = objective.goal(relative_to)
-    Rates.of(solved, goal.metric)  # refuses a metric that a site lacks, before any work
+    check_metric(solved, goal.metric)
     problem = Problem(solved, goal, start and _start(start, start_name, instance, goal, reduced))
     _check_budget(budget)
     console = Console(file=sys.stderr, quiet=not live)

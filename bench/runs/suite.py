@@ -19,7 +19,7 @@ from instances.files import FileModel, model_from_json, read_instance, read_text
 from instances.generator.family import generate
 from instances.instance import Instance, Positive
 from instances.objective import Reference, parse_objective
-from instances.rates import Rates
+from instances.rates import check_metric
 from solvers.core.interface import Budget
 from solvers.core.registry import make_solver
 from solvers.core.sources import solver_digest
@@ -194,7 +194,7 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
             if objective.needs_reference and reference is None:
                 reference = reference_of(instance)
             with _named(f"{source}: {instance.name}"):
-                Rates.of(instance, objective.goal(reference).metric)
+                check_metric(instance, objective.goal(reference).metric)
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
                 yield Task(instance, solver.name, solver.options, objective, reference, budget, code)

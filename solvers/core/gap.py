@@ -17,5 +17,5 @@ TOLERANCE = 1e-9
 
 
 def certified_gap(value: Figures, bound: Figures) -> Figures:
-    """(v - lb) / v; values are positive."""
-    return (value - bound) / value
+    """(v - lb) / v; a value of 0, as carbon may have, has a gap of 0, since no bound is negative."""
+    return (value - bound) / (value + (value == 0))

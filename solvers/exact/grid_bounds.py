@@ -209,8 +209,11 @@ def powered_gpus(tables: Tables) -> int:
     for site, cap in enumerate(tables.power_caps):
         left = float(cap)
         here = np.flatnonzero(tables.site == site)
+        lost = (
+            float(np.finfo(float).eps) * len(here) * float(tables.counts[here].sum())
+        )  # GPUs that the rounding of `left` may cost
         for k in here[np.argsort(tables.power[here], kind="stable")]:
-            running = min(int(tables.counts[k]), int(left / tables.power[k] * (1 + SAFETY)))
+            running = min(int(tables.counts[k]), int(left / tables.power[k] * (1 + SAFETY) + lost))
             left -= running * float(tables.power[k])
             total += running
     return total

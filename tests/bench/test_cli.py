@@ -312,7 +312,10 @@ BAD_CALLS: dict[str, tuple[list[str], str]] = {
     "unknown solver": (["--solver", "gurobi"], "unknown solver 'gurobi'"),
     "unknown objective": (["--solver", "brute", "--objective", "speed"], "objective 'speed': unknown; expected time"),
     "weight above one": (["--solver", "brute", "--objective", "weighted:2"], "the weight is a number from 0 to 1"),
-    "no figure": (["--solver", "brute", "--objective", "carbon"], "sites.west.carbon: the objective carbon needs"),
+    "no figure": (
+        ["--solver", "brute", "--objective", "carbon"],
+        "sites.west.carbon: missing; the objective",
+    ),
     "no front": (["--solver", "megatron", "--objective", "front"], "solver megatron has no front"),
     "negative seconds": (["--solver", "brute", "--time-limit", "-1"], "--time-limit -1.0: must be 0 or more"),
     "seconds that are none": (["--solver", "brute", "--time-limit", "nan"], "--time-limit nan: must be 0 or more"),

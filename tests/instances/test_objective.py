@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from instances.errors import InputError
 from instances.files import plan_from_json
-from instances.objective import CAP_SLACK, Goal, Objective, Reference, parse_objective
+from instances.objective import CAP_SLACK, LEAST_WEIGHT, Goal, Objective, Reference, parse_objective
 from instances.referee.evaluate import evaluate
 from tests.editing import HAND_PLAN, hand_instance
 
@@ -58,7 +58,7 @@ def test_a_cap_reads_back_from_its_text(kind: str, number: float, relative: bool
     assert parse_objective(str(objective)) == objective
 
 
-@given(weight=st.floats(0, 1))
+@given(weight=st.just(0.0) | st.floats(LEAST_WEIGHT, 1))
 def test_a_weight_reads_back_from_its_text(weight: float) -> None:
     assert parse_objective(str(Objective("weighted", weight))) == Objective("weighted", weight)
 
@@ -115,3 +115,8 @@ def test_a_cap_holds_up_to_rounding_and_is_reported_as_a_sentence() -> None:
     assert time.cap_violations(found) == [f"the plan takes {found.time_s!r} s, the cap is 1.0 s"]
     joules = parse_objective("time@1").goal().cap_violations(found)
     assert joules == [f"the plan takes {found.energy_j!r} J, the cap is 1.0 J"]
+
+
+def test_a_weight_that_would_underflow_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'weighted:1e-156': a weight above 0 is at least 1e-30"):
+        parse_objective("weighted:1e-156")

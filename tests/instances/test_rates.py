@@ -6,7 +6,7 @@ import pytest
 
 from instances.errors import InputError
 from instances.files import plan_from_json
-from instances.rates import Rates, has_metric
+from instances.rates import Rates, check_metric, has_metric
 from instances.referee.evaluate import evaluate
 from solvers.core.interface import Status
 from tests.editing import HAND_PLAN, hand_instance
@@ -45,20 +45,40 @@ def test_carbon_and_cost_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize("figure", ["carbon", "cost"])
-@pytest.mark.parametrize("given", [None, 0])
-def test_a_site_without_the_figure_is_refused_by_name(figure: str, given: float | None) -> None:
+def test_a_site_without_the_figure_is_refused_by_name(figure: str) -> None:
     key = {"carbon": "carbon", "cost": "price"}[figure]
-    instance = hand_instance(sites={"west": SITES["west"], "east": {**SITES["east"], key: given}})
+    instance = hand_instance(sites={"west": SITES["west"], "east": {**SITES["east"], key: None}})
     assert not has_metric(instance, figure)
-    with pytest.raises(InputError, match=rf"^two-gpus-two-layers: sites\.east\.{key}: .* above 0$"):
-        Rates.of(instance, figure)
+    with pytest.raises(InputError, match=rf"^two-gpus-two-layers: sites\.east\.{key}: missing; .* needs it$"):
+        check_metric(instance, figure)
     # The other figure is not touched by it.
     assert has_metric(instance, {"carbon": "cost", "cost": "carbon"}[figure])
 
 
+@pytest.mark.parametrize("figure", ["carbon", "cost"])
+def test_0_is_a_figure_unless_it_is_0_everywhere(figure: str) -> None:
+    key = {"carbon": "carbon", "cost": "price"}[figure]
+    hydro = hand_instance(sites={"west": SITES["west"], "east": {**SITES["east"], key: 0}})
+    check_metric(hydro, figure)
+    plan = plan_from_json(HAND_PLAN, hydro, "plan")
+    assert 0 < evaluate(hydro, plan).energy_as(figure) < evaluate(hand_instance(sites=SITES), plan).energy_as(figure)
+    nothing = hand_instance(sites={name: {**site, key: 0} for name, site in SITES.items()})
+    assert evaluate(nothing, plan).energy_as(figure) == 0
+    with pytest.raises(
+        InputError, match=f"^two-gpus-two-layers: sites: the objective {figure} would be 0 for every plan$"
+    ):
+        check_metric(nothing, figure)
+
+
+@pytest.mark.parametrize("given", [1e-318, 1e-31])
+def test_a_figure_that_would_underflow_is_refused(given: float) -> None:
+    with pytest.raises(InputError, match=r"sites\.east\.carbon.*expected 0 or at least 1e-30"):
+        hand_instance(sites={"west": SITES["west"], "east": {**SITES["east"], "carbon": given}})
+
+
 def test_no_sites_at_all_are_refused_too() -> None:
     with pytest.raises(InputError, match=r"sites\.west\.carbon"):
-        Rates.of(hand_instance(), "carbon")
+        check_metric(hand_instance(), "carbon")
 
 
 def test_the_cleanest_plan_is_not_the_cheapest_where_the_sites_differ_so() -> None:

@@ -15,7 +15,7 @@ import pytest
 from bench.runs.judge import judge
 from instances.files import instance_from_json, read_instance
 from instances.instance import SCHEMA, Instance, Model, Training
-from instances.objective import CAP_SLACK, Goal, Reference, parse_objective
+from instances.objective import CAP_SLACK, Goal, parse_objective
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
 from instances.seeds import stream
@@ -28,6 +28,7 @@ from solvers.exact.bounded_costs import BoundedCosts
 from solvers.exact.grid_bounds import grid_bounds
 from solvers.exact.node import Node
 from solvers.exact.relaxation import tighten_node
+from tests.editing import changed
 from tests.random_instances import random_instance
 from tests.solvers.test_bounds import best_on
 
@@ -211,7 +212,7 @@ def test_an_incumbent_far_away_makes_no_false_optimum(name: str, options: dict[s
 def test_weights_of_pipelines_stay_numbers_where_squares_of_costs_underflow(name: str, options: dict[str, str]) -> None:
     """Squares of deviations below 1e-308 once made weights that were no numbers, and closed grids with plans."""
     pool = read_instance(DATA / "underflowing-squares.json")
-    problem = Problem(pool, parse_objective("weighted:1e-156").goal(Reference(1.0, 1.0)))
+    problem = Problem(pool, Goal(time_weight=1e-156, energy_weight=1.0))
     outcome = make_solver(name, {**options, "start": "megatron"}).solve(problem, Budget(), Monitor())
     best = Brute().solve(problem, Budget(), Monitor()).plan
     assert best is not None
@@ -232,6 +233,21 @@ def test_all_methods_agree_within_the_slack_of_a_cap(seed: int, share: float) ->
     expected = Status.OPTIMAL if share < 1 else Status.INFEASIBLE
     for solver in ("brute", "cpsat", "milp"):
         assert make_solver(solver).solve(problem, Budget(), Monitor()).status is expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sites_without_carbon_are_free_and_all_methods_agree(seed: int) -> None:
+    pool = random_instance(seed)
+    regions = sorted({group.region for group in pool.groups})
+    sites = {
+        region: {"carbon": 0 if n % 2 == seed % 2 and len(regions) > 1 else 100} for n, region in enumerate(regions)
+    }
+    problem = Problem(changed(pool, {"sites": sites}), parse_objective("carbon").goal(None))
+    best = Brute().solve(problem, Budget(), Monitor()).plan
+    truth = None if best is None else problem.value(best)
+    for name, options in [*METHODS, *((name, {**options, "whole": "true"}) for name, options in METHODS)]:
+        outcome = make_solver(name, options).solve(problem, Budget(), Monitor())
+        assert wrong(problem, truth, outcome, [], False) is None
 
 
 @pytest.mark.parametrize("scale", [1e3, 1e8, 1e12, 1e16])

@@ -15,16 +15,19 @@ from instances.files import read_instance
 from instances.objective import Goal
 from instances.plan import Plan
 from instances.referee.evaluate import evaluate
+from instances.tables import Grid
 from solvers.brute import Brute
 from solvers.core.deadline import Deadline, OutOfTime
 from solvers.core.interface import Budget, Monitor, Problem, Status
 from solvers.core.registry import make_solver
 from solvers.exact.bounded_costs import BoundedCosts
 from solvers.exact.branch_and_bound import BranchAndBound
+from solvers.exact.cpsat_model.assignment import Assignment
 from solvers.exact.cpsat_model.model import _CLAIM as CPSAT_CLAIM
 from solvers.exact.cpsat_model.model import CpSatModel
 from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row, rounded, units_for
 from solvers.exact.grid_bounds import grid_bounds
+from solvers.exact.grid_costs import GridCosts
 from solvers.exact.leaf_model import Answer, Claim, InconsistentProofError, Model
 from solvers.exact.milp_model import backends
 from solvers.exact.node import Node
@@ -304,3 +307,26 @@ def test_the_plans_to_start_from_are_reported_before_the_bounds_of_the_grids(mon
     with pytest.raises(KeyboardInterrupt):
         make_solver("cpsat").solve(problem, Budget(seconds=1), Monitor(heard.append))
     assert heard == [plan]
+
+
+def test_the_row_of_a_power_cap_stays_below_what_cpsat_can_be_trusted_with() -> None:
+    """64 GPUs and 48 layers: 23,040 terms, whose 2**20 units a cap would add up past 2**31."""
+    groups = [
+        {"name": f"g{k}", "gpu": "x", "region": "s", "count": 1, "flops": 1e6 * (1 + 0.1 * k), "memory": 1e12}
+        | {"power_active": 100.0 + k, "power_idle": 10.0}
+        for k in range(64)
+    ]
+    free = [[0.01] * 64] * 64
+    changes = {
+        "groups": groups,
+        "network": {"latency": free, "bandwidth": [[1e5] * 64] * 64},
+        "sites": {"s": {"power_cap": 990.0}},
+        "model__layers": 48,
+        "training__global_batch": 16,
+        "training__micro_batches": [1],
+    }
+    problem = Problem(hand_instance(**changes), Goal(time_weight=1.0))
+    model = cp_model.CpModel()
+    Assignment(model, Subproblem.plain(GridCosts(problem.tables, problem.goal, Grid(2, 4, 1))), Deadline())
+    sums = [sum(map(abs, row.linear.coeffs)) for row in model.proto.constraints if row.has_linear()]
+    assert 2**29 < max(sums) < 2**31

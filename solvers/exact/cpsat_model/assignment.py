@@ -8,12 +8,13 @@ from ortools.sat.python import cp_model
 
 from instances.plan import Plan
 from solvers.core.deadline import Deadline
+from solvers.exact.cpsat_model.rows import LARGEST_ROW, add_row
 from solvers.exact.leaf_assignment import MOST_ORDERED, LeafAssignment
 from solvers.exact.subproblem import Subproblem
 
 Variable = cp_model.IntVar
 POWER_UNITS = 2**20
-"""Units in a site's power cap: watts are rounded down, and a plan that slips over the cap is refused later."""
+"""Most units in a site's power cap: watts are rounded down, and a plan that slips over the cap is refused later."""
 
 
 class Assignment(LeafAssignment[Variable]):
@@ -65,8 +66,10 @@ class Assignment(LeafAssignment[Variable]):
     def _limit_power(self) -> None:
         """The GPUs used at a site draw no more than its cap."""
         for _, shares in self.powered():
-            terms = [(min(floor(share * POWER_UNITS), POWER_UNITS + 1), x) for share, x in shares]
-            self.model.add(sum(watts * x for watts, x in terms) <= POWER_UNITS)
+            # A coefficient is at most a unit above its share of the units, so that the row stays below the limit.
+            most = floor((LARGEST_ROW - len(shares)) / max(1.0, sum(min(share, 1.0) for share, _ in shares)))
+            units = min(POWER_UNITS, most)
+            add_row(self.model, units, [(min(floor(share * units), units + 1), x) for share, x in shares])
 
     def _forbid(self, plan: Plan) -> None:
         """Exclude a plan, in every order of its pipelines."""

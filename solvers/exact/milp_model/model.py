@@ -109,4 +109,5 @@ class _Built:
 
 def _units(width: float, base: float) -> float:
     """Units per unit of cost: UNITS of them in `width`."""
-    return UNITS / max(width, NARROWEST * base)
+    widest = max(width, NARROWEST * base)
+    return UNITS / widest if widest > 0 else UNITS  # nothing costs anything: carbon may be 0
