@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench.reporting.report import headline_table
+from bench.reporting.report import make_report
+from bench.runs.store import Store
 from bench.studies.ablation import FILE as ABLATION
 from bench.studies.ablation import ablation_table
 from bench.studies.hardness import suites_table
@@ -21,22 +22,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "measuring.md", ROOT / "docs" / "memetic.md")
 BLOCK = re.compile(r"<!-- table: (?P<name>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 Source = tuple[Path, Callable[[Path], str]]
-SHOWN = (
-    "dtfm-spot-mixed-gpt3-1.3b-5gpus-seed0",
-    "dtfm-worldwide-mixed-gpt3-1.3b-5gpus-seed0",
-    "dtfm-worldwide-mixed-gpt3-1.3b-64gpus-seed0",
-)
-"""Instances of the demo that README.md shows: one where saving energy costs time, a small and a large pool."""
-
-
-def headline_rows(folder: Path) -> str:
-    """The header of the headline table and the rows of the instances in `SHOWN`."""
-    header, rule, *rows = headline_table(folder).splitlines()
-    return "\n".join([header, rule, *(row for row in rows if row.split()[1] in SHOWN)])
-
 
 SOURCES: Mapping[str, Source] = {
-    "demo": (ROOT / "results" / "reference" / "demo", headline_rows),
+    "demo": (ROOT / "results" / "reference" / "demo", lambda folder: make_report(Store(folder)).brief),
     "proofs": (ROOT / "results" / "reference" / "proofs", proofs_table),
     "suites": (ROOT / "results" / "hardness.csv", suites_table),
     "ablation": (ABLATION, ablation_table),

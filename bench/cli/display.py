@@ -132,9 +132,9 @@ def show_result(result: Result) -> None:
 
 
 def show_report(report: Report, path: Path) -> None:
-    """The report's main table and where the whole of it lies."""
+    """The summary by solver, every problem, and where the whole of it lies."""
     # Plain text: a table as wide as it must be, which a terminal may scroll and a file keeps.
-    print(report.table)  # noqa: T201
+    print(f"{report.brief}\n\n{report.table}")  # noqa: T201
     if report.missing:
         print(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")  # noqa: T201
     for line in report.beyond:

@@ -61,16 +61,26 @@ def best(
     return DONE
 
 
-def report(folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")], as_json: Json = False) -> int:
+def report(
+    folder: Annotated[Path, typer.Argument(help="Run folder.", metavar="DIR")],
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Solver that savings are measured against; may be repeated (megatron and dtfm).", metavar="NAME"
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Tables and figures from what a run left, finished or not."""
     from bench.cli.display import show_report
     from bench.reporting.report import write_report
     from bench.runs.store import Store
 
-    made, path = write_report(Store(folder))
+    made, path = write_report(Store(folder), baseline or ())
     if as_json:
         rows = json.loads(made.summary.to_json(orient="records"))
         lists = {"missing": made.missing, "beyond": made.beyond}
+        lists |= {"solvers": json.loads(made.solvers.to_json(orient="records"))}
         print_json({"suite": made.suite, "report": str(path), **lists, "rows": rows})
     else:
         show_report(made, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from math import isnan
+from math import isinf, isnan
 from typing import Any
 
 NOTHING = "n/a"
@@ -13,6 +13,8 @@ def significant(value: float | None, digits: int = 4) -> str:
     """A number to so many significant digits, without an exponent where it is readable."""
     if value is None or isnan(value):
         return NOTHING
+    if isinf(value):
+        return "infinite" if value > 0 else "-infinite"
     if value == 0:
         return "0"
     if not 1e-4 <= abs(value) < 1e7:
@@ -23,14 +25,22 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 def percent(value: float | None, signed: bool = False) -> str:
     """A share in per cent; what is not zero is never printed as zero."""
-    if value is None or isnan(value):
-        return NOTHING
+    if value is None or isnan(value) or isinf(value):
+        return significant(value)
     if value == 0:
         return "0 %"
     hundredth = 0.0001
     if abs(value) < hundredth / 2:
         return f"{'>-' if value < 0 else '<'}0.01 %"
     return f"{100 * value:{'+' if signed else ''}.2f} %"
+
+
+def about(value: float | None, signed: bool = False) -> str:
+    """A share in per cent for a reader in a hurry: whole per cents, a digit more below ten; never 0 for what is not."""
+    if value is None or isnan(value) or isinf(value) or abs(value) < 0.0095:
+        return percent(value, signed)
+    digits = 1 if abs(value) < 0.0995 else 0
+    return f"{100 * value:{'+' if signed else ''},.{digits}f} %"
 
 
 Cell = Callable[[Any], str]
@@ -50,6 +60,16 @@ def as_number(key: str, digits: int = 4, unit: float = 1.0) -> Cell:
 def as_percent(key: str, signed: bool = False) -> Cell:
     """A cell with a share in per cent."""
     return lambda row: percent(row[key], signed)
+
+
+def as_about(key: str) -> Cell:
+    """A cell with a share in per cent, rounded for a summary."""
+    return lambda row: about(row[key])
+
+
+def of_all(part: str, whole: str) -> Cell:
+    """A cell with a count of all there are, failures included."""
+    return lambda row: f"{row[part]}/{row[whole]}" if row[whole] else NOTHING
 
 
 def table(columns: Mapping[str, Cell], rows: Iterable[Any], left: Container[str] = ()) -> str:
@@ -74,8 +94,8 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
 
 def seconds(value: float) -> str:
     """A duration, in the unit that suits it."""
-    if value == 0 or value >= 1:
-        return f"{significant(value, 3)} s"
+    if isnan(value) or value == 0 or value >= 1:
+        return NOTHING if isnan(value) else f"{significant(value, 3)} s"
     return f"{significant(1e3 * value, 3)} ms" if value >= 1e-3 else f"{significant(1e6 * value, 3)} µs"
 
 

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bench.records.record import Record
-from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, percent, significant, table
-from bench.reporting.frames import BASELINE, beyond, runs_table, summary_table, with_truth
+from bench.reporting.by_solver import NOTES as SUMMARY_NOTES
+from bench.reporting.by_solver import QUALITY, by_solver, in_words, savings_columns, summary_text
+from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, significant, table
+from bench.reporting.frames import BASELINE, BASELINES, beyond, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
 from bench.runs.store import AskedRun, Store, older_content
+from instances.errors import InputError
 from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
-from solvers.core.gap import OPTIMAL_GAP
-from solvers.core.interface import Proof, Status
-from solvers.core.registry import solver_types
+from solvers.core.interface import Status
 
 if TYPE_CHECKING:
     from bench.reporting.plots import Drawn
@@ -33,37 +34,29 @@ def _truth(row: Mapping[str, Any]) -> str:
     return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
 
 
-def _gap(row: Mapping[str, Any]) -> str:
-    """The optimality gap; a value that is an optimum says so."""
-    return "= optimum" if row["optimality_gap"] <= OPTIMAL_GAP else percent(row["optimality_gap"])
+def columns_against(baseline: str) -> dict[str, Cell]:
+    """Of the table of every problem: a row per instance, objective and solver."""
+    return {
+        "instance": as_text("instance"),
+        "GPUs": as_text("gpus"),
+        "objective": as_text("objective"),
+        "solver": as_text("solver"),
+        "status": as_text("status"),
+        "solved": lambda row: f"{row['solved']}/{row['runs']}",
+        "time [s]": as_number("time_s"),
+        "energy [kJ]": as_number("energy_j", unit=1000),
+        "value": as_number("value", 6),
+        "optimum or bound": _truth,
+        "optimality gap": as_percent("optimality_gap"),
+        "certified gap": as_percent("certified_gap"),
+        "gap to best known": as_percent("best_known_gap"),
+        f"time saved vs {baseline}": as_percent("time_saving", signed=True),
+        f"energy saved vs {baseline}": as_percent("energy_saving", signed=True),
+        "seconds": as_number("wall_s", 3),
+    }
 
 
-COLUMNS: Mapping[str, Cell] = {
-    "instance": as_text("instance"),
-    "GPUs": as_text("gpus"),
-    "objective": as_text("objective"),
-    "solver": as_text("solver"),
-    "status": as_text("status"),
-    "solved": lambda row: f"{row['solved']}/{row['runs']}",
-    "time [s]": as_number("time_s"),
-    "energy [kJ]": as_number("energy_j", unit=1000),
-    "value": as_number("value", 6),
-    "optimum or bound": _truth,
-    "optimality gap": as_percent("optimality_gap"),
-    "certified gap": as_percent("certified_gap"),
-    "gap to best known": as_percent("best_known_gap"),
-    f"time saved vs {BASELINE}": as_percent("time_saving", signed=True),
-    f"energy saved vs {BASELINE}": as_percent("energy_saving", signed=True),
-    "seconds": as_number("wall_s", 3),
-}
-"""Of the report's table, a row per instance, objective and solver."""
-HEADLINE: Mapping[str, Cell] = {
-    **{name: COLUMNS[name] for name in ("instance", "GPUs", "objective", "solver", "time [s]", "energy [kJ]")},
-    "gap": _gap,
-    "time saved": as_percent("time_saving", signed=True),
-    "energy saved": as_percent("energy_saving", signed=True),
-}
-"""Of the headline table in README.md."""
+COLUMNS: Mapping[str, Cell] = columns_against(BASELINE)
 LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
 NOTES = (
@@ -83,9 +76,12 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Report:
-    """What a report holds; `table` is Markdown."""
+    """What a report holds; `brief`, the summary by solver, and `table`, every problem, are Markdown."""
 
     suite: str
+    baselines: tuple[str, ...]
+    solvers: pd.DataFrame
+    brief: str
     table: str
     missing: list[str]
     beyond: list[str]  # what else the folder holds
@@ -103,14 +99,14 @@ class Report:
             f"Missing: {len(self.missing)} of {len(self.runs)} runs": self.missing,
             "What went wrong": self.problems,
             "Also in the folder": self.beyond,
-            "How to read it": NOTES,
+            "How to read it": (*SUMMARY_NOTES, *NOTES),
             "Made with": self.origin,
         }
         return {heading: lines for heading, lines in lists.items() if lines}
 
     def markdown(self, figures: list[Drawn]) -> str:
         """The whole report as Markdown."""
-        lines = [f"# Report on suite {self.suite}", "", self.table, ""]
+        lines = [f"# Report on suite {self.suite}", "", self.brief, "", "## Every problem", "", self.table, ""]
         for figure in figures:
             lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
         for heading, entries in self.sections.items():
@@ -118,16 +114,31 @@ class Report:
         return "\n".join(lines)
 
 
-def make_report(store: Store) -> Report:
-    """Read a run folder, finished or not. ContradictionError if two results cannot both be right."""
+def make_report(store: Store, baselines: Sequence[str] = ()) -> Report:
+    """Read a run folder, finished or not.
+
+    `baselines` (default: `BASELINES`) are what savings are measured against. InputError if the folder has no run of one
+    that is named; ContradictionError if two results cannot both be right.
+    """
     asked, records = store.asked(), store.records()
-    runs = with_truth(runs_table(asked.runs, records))
+    labels = {run.label for run in asked.runs} | {record.label for record in records}
+    for name in baselines:
+        if name not in labels:
+            raise InputError(
+                f"--baseline {name}: {store.folder} has runs of {', '.join(sorted(labels)) or 'no solver'}"
+            )
+    against = tuple(dict.fromkeys(baselines)) or BASELINES
+    runs = with_truth(runs_table(asked.runs, records), against)
+    solvers = by_solver(runs, against)
     summary = summary_table(runs)
     found = {record.key: record for record in records}
     used = [found[run.key] for run in asked.runs if run.key in found]
     return Report(
         suite=asked.suite,
-        table=table(COLUMNS, summary.to_dict("records"), LEFT),
+        baselines=against,
+        solvers=solvers,
+        brief=summary_text(solvers, against),
+        table=table(columns_against(against[0]), summary.to_dict("records"), LEFT),
         missing=[run.title for run in asked.runs if run.key not in found],
         beyond=_beyond(asked.runs, records),
         problems=[line for each in used for line in _problems(each)],
@@ -139,29 +150,21 @@ def make_report(store: Store) -> Report:
     )
 
 
-def write_report(store: Store) -> tuple[Report, Path]:
+def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, Path]:
     """Write report.md, report.html, the tables as CSV and the figures; the path is that of report.md."""
     from bench.reporting.plots import save_figures
 
-    report = make_report(store)
+    report = make_report(store, baselines)
     figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
     text = report.markdown(figures)
     write_text(store.folder / "report.md", text)
+    write_text(store.folder / "solvers.csv", report.solvers.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "runs.csv", report.runs.to_csv(index=False, na_rep="NA"))
     if len(report.fronts):
         write_text(store.folder / "fronts.csv", report.fronts.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "report.html", _page(report, figures))
     return report, store.folder / "report.md"
-
-
-def headline_table(folder: Path) -> str:
-    """A run folder in brief: a row per instance, objective and heuristic; the exact methods speak through the gap."""
-    store = Store(folder)
-    runs = with_truth(runs_table(store.asked().runs, store.records()))
-    exact = {name for name, solver in solver_types().items() if solver.proves is not Proof.NOTHING}
-    rows = [row for row in summary_table(runs).to_dict("records") if row["solver"].partition("[")[0] not in exact]
-    return table(HEADLINE, rows, LEFT)
 
 
 def _origin(records: list[Record]) -> list[str]:
@@ -225,10 +228,22 @@ def _page(report: Report, figures: list[Drawn]) -> str:
     from jinja2 import Environment
 
     template = (files("bench.reporting") / "templates" / "report.html.j2").read_text(encoding="utf-8")
-    rows = [[cell(row) for cell in COLUMNS.values()] for row in report.summary.to_dict("records")]
-    right = [name not in LEFT for name in COLUMNS]
+    tables = [
+        _cells(QUALITY, report.solvers),
+        _cells(savings_columns(report.baselines), report.solvers),
+        _cells(columns_against(report.baselines[0]), report.summary),
+    ]
+    words = in_words(report.solvers, report.baselines)
     return (
         Environment(autoescape=True)
         .from_string(template)
-        .render(report=report, header=list(COLUMNS), rows=rows, right=right, figures=figures)
+        .render(report=report, tables=tables, words=words, figures=figures)
     )
+
+
+def _cells(columns: Mapping[str, Cell], rows: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "header": list(columns),
+        "rows": [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")],
+        "right": [name not in LEFT for name in columns],
+    }

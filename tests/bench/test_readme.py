@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.reporting.report import HEADLINE, headline_table
 from bench.studies.hardness import SUITES, hardness_csv, suites_table
 from instances.errors import InputError
 from scripts.write_readme import BLOCK, PAGES, SOURCES, rewritten
-from tests.bench.folders import GOOD, OPTIMAL, POOR, folder_with, task
 
 
 def cells(table: str) -> list[dict[str, str]]:
@@ -44,22 +42,6 @@ def test_a_block_without_data_is_refused(tmp_path: Path) -> None:
 def test_a_block_that_nobody_makes_is_refused() -> None:
     with pytest.raises(InputError, match="table other"):
         rewritten("<!-- table: other -->\n<!-- end -->")
-
-
-def test_the_headline_shows_heuristics_against_the_proven_optimum(tmp_path: Path) -> None:
-    """7.3 s and 819 J against 3.9 s and 705 J: 46.58 % and 13.92 % saved; the gap of 7.3 s is 87.18 %."""
-    runs = [(task("megatron"), POOR), (task("memetic"), GOOD), (task("brute"), OPTIMAL)]
-    folder_with(tmp_path, list(runs))
-    rows = cells(headline_table(tmp_path))
-    assert [row["solver"] for row in rows] == ["megatron", "memetic"]
-    assert list(rows[0]) == list(HEADLINE)
-    assert [row["gap"] for row in rows] == ["87.18 %", "= optimum"]
-    assert (rows[1]["time saved"], rows[1]["energy saved"]) == ("+46.58 %", "+13.92 %")
-
-
-def test_without_a_proof_the_gap_is_empty(tmp_path: Path) -> None:
-    folder_with(tmp_path, [(task("megatron"), POOR)])
-    assert cells(headline_table(tmp_path))[0]["gap"] == "n/a"
 
 
 def test_the_suites_table_counts_and_takes_medians(tmp_path: Path) -> None:
