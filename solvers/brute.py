@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from instances.objective import CAP_SLACK
 from instances.plan import Plan
+from instances.referee.evaluate import evaluate
 from instances.tables import Grid, Ints, Tables
 from solvers.core.deadline import Deadline
 from solvers.core.front import Front
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 CHUNK = 200_000
 """Plans enumerated between two looks at the clock: a tenth of a second or less."""
+
+
+ROUNDING = 1e-13
+"""Relative difference allowed between the kernel's time or energy and the referee's; on tiny pools it is far less."""
 
 
 @register
@@ -44,15 +50,16 @@ class Brute(Solver):
         from solvers.kernel.packed import GOAL, goal_row, pack
 
         packed = pack(problem.tables, problem.goal)
-        # First with more slack of the caps than the referee has: what is not found then does not exist. A plan between
-        # the two, which rounding alone may make, is refused, and the search repeated with a little less than its slack.
-        for share in (1.01, 0.99):
-            packed.f[GOAL : GOAL + 6] = goal_row(problem.goal, share)
+        # The caps have more slack here than by the referee, so that rounding loses no plan. If the referee refuses the
+        # best plan, it is put just beyond the caps and the search repeated: it made one that it accepts look worse.
+        packed.f[GOAL : GOAL + 6] = goal_row(problem.goal, share=1.01)
+        while True:
             search = _Search(problem, packed)
             complete = all(search.exhaust(grid, deadline, monitor) for grid in problem.tables.grids())
             plans = search.plans()
-            if problem.goal.front or all(problem.value(plan) is not None for plan in plans):
+            if problem.goal.front or not plans or not put_beyond_caps(packed, problem, plans[0]):
                 break
+            deadline.trace.clear()
         found = bool(plans)
         status = {
             (True, True): Status.OPTIMAL,
@@ -70,6 +77,18 @@ class Brute(Solver):
             trace=tuple(deadline.trace),
             limit_reached=not complete,
         )
+
+
+def put_beyond_caps(packed: Packed, problem: Problem, plan: Plan) -> bool:
+    """Lower the caps that a plan breaks by the referee to below its own time and energy; False if it breaks none."""
+    from solvers.kernel.packed import ENERGY_CAP, GOAL, TIME_CAP
+
+    cost, goal = evaluate(problem.instance, plan), problem.goal
+    caps = ((TIME_CAP, goal.time_cap, cost.time_s), (ENERGY_CAP, goal.energy_cap, cost.energy_j))
+    broken = [(entry, found) for entry, cap, found in caps if cap is not None and found > cap * (1 + CAP_SLACK)]
+    for entry, found in broken:
+        packed.f[GOAL + entry] = found * (1 - ROUNDING)
+    return bool(broken)
 
 
 class _Search:

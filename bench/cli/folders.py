@@ -66,7 +66,7 @@ def report(
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            help="Solver that savings are measured against; may be repeated (megatron and dtfm).", metavar="NAME"
+            help="What savings are measured against, instead of megatron and dtfm; may be repeated.", metavar="NAME"
         ),
     ] = None,
     as_json: Json = False,

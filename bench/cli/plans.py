@@ -55,7 +55,7 @@ def evaluate(
     from instances.referee.check import Infeasible, check
 
     if schedule not in ("gpipe", "1f1b"):
-        raise InputError(f"--schedule {schedule}: is neither gpipe nor 1f1b")
+        raise InputError(f"--schedule {schedule}: unknown; expected gpipe or 1f1b")
     check_picture(picture)
     instance = read_instance(instance_file)
     plan = read_plan(plan_file, instance, point)

@@ -125,7 +125,7 @@ def _rules(schedule: str, blocking: bool, uplink: float | None) -> Rules:
 
     known = [name for name in SCHEDULES if name == schedule]
     if not known:
-        raise InputError(f"--schedule {schedule}: is none of {', '.join(SCHEDULES)}")
+        raise InputError(f"--schedule {schedule}: unknown; expected one of {', '.join(SCHEDULES)}")
     if uplink is not None and not 0 < uplink < float("inf"):
         raise InputError(f"--uplink {uplink:g}: must be above 0")
     return Rules(known[0], blocking, uplink)

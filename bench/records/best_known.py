@@ -14,7 +14,7 @@ from bench.records.record import Result
 from bench.records.task import label
 from instances.errors import InputError
 from instances.files import FileModel, PlanFile, model_from_text, read_text, write_text
-from instances.instance import COST_MODEL_VERSION, Positive
+from instances.instance import COST_MODEL_VERSION, NonNegative
 from instances.objective import Reference
 from solvers.core.gap import OPTIMAL_GAP, certified_gap
 
@@ -49,8 +49,8 @@ class BestKnown(FileModel):
     cost_model_version: int
     objective: str
     reference: Reference | None
-    value: Positive
-    bound: Positive | None
+    value: NonNegative
+    bound: NonNegative | None
     plan: PlanFile
     value_by: Credit
     bound_by: Credit | None

@@ -18,7 +18,8 @@ from solvers.core.gap import OPTIMAL_GAP
 from solvers.core.interface import Proof
 from solvers.core.registry import solver_types
 
-MINIMISED = {"time": ("time", "time@", "weighted", "front"), "energy": ("energy", "energy@", "weighted", "front")}
+PROBLEM = ["instance", "objective"]
+MINIMISED = {"time": ("time", "time@", "weighted"), "energy": ("energy", "energy@", "weighted")}
 """The kinds of objectives under which time, or energy, is what a plan is made to save."""
 QUALITY: Mapping[str, Cell] = {
     "solver": as_text("solver"),
@@ -36,7 +37,8 @@ NOTES = (
     "summary: medians over problems (an instance under an objective), and within a problem over the runs with a plan; "
     "counts are of all runs, failed and missing ones included.",
     "optimum hit: runs that prove the optimum or meet it within 1e-6, of those on problems whose optimum is known; gap "
-    "to optimum: on the same problems. Gap to best known and certified gap, in the summary: on all others.",
+    "to optimum: on the same problems. Gap to best known and certified gap, in the summary: on open problems, with "
+    "neither a known optimum nor a proof that there is no plan; fronts have no gap.",
     "saved, in the summary: median and, in brackets, largest; time on problems that minimise time, energy on those "
     "that minimise energy, both for weighted sums.",
 )
@@ -46,14 +48,17 @@ def by_solver(runs: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
     """One row for each solver of `runs` (of `with_truth`), in their order.
 
     Counts: `problems`, `runs`, `with_plan`, `proven` (runs that prove their plan or that there is none); on problems
-    whose optimum is known `known`, `known_runs` and `hits` (runs that prove or meet it). Shares: `optimality_gap`; on
-    the other problems `best_known_gap` and `certified_gap`; for each baseline the median and largest saving of time
-    and energy. `wall_s` in s.
+    whose optimum is known `known`, `known_runs` and `hits` (runs that prove or meet it); `open`, problems with neither
+    an optimum nor a proof that there is no plan, fronts left out. Shares: `optimality_gap`; on open problems
+    `best_known_gap` and `certified_gap`; for each baseline the median and largest saving of time and energy. `wall_s`
+    in s.
     """
     rows = []
+    infeasible = runs["status"].eq("infeasible").groupby([runs[name] for name in PROBLEM]).transform("any")
+    is_open = runs["optimum"].isna() & ~infeasible & runs["objective"].ne("front")
     for solver in dict.fromkeys(runs["solver"]):
         own = runs[runs["solver"] == solver]
-        known, unknown = own[own["optimum"].notna()], own[own["optimum"].isna()]
+        known, unknown = own[own["optimum"].notna()], own[is_open.loc[own.index]]
         hit = known["status"].eq("optimal") | known["optimality_gap"].le(OPTIMAL_GAP)
         rows.append(
             {
@@ -64,6 +69,7 @@ def by_solver(runs: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
                 "proven": int(own["status"].isin(("optimal", "infeasible")).sum()),
                 "known": len(known.drop_duplicates(PROBLEM)),
                 "known_runs": len(known),
+                "open": len(unknown.drop_duplicates(PROBLEM)),
                 "hits": int(hit.sum()),
                 "optimality_gap": _of_problems(known, "optimality_gap").median(),
                 "best_known_gap": _of_problems(unknown, "best_known_gap").median(),
@@ -73,9 +79,6 @@ def by_solver(runs: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-PROBLEM = ["instance", "objective"]
 
 
 def _of_problems(runs: pd.DataFrame, column: str) -> pd.Series[float]:
@@ -151,18 +154,18 @@ def _where_known(best: Mapping[str, Any], rows: pd.DataFrame, baselines: Sequenc
         return f"no optimum is known for any problem of {best['solver']}"
     known = f"on {_problems(best['known'], 'whose optimum is known')}, {best['solver']} finds it in "
     others = rows[rows["solver"].isin(baselines) & rows["optimality_gap"].notna()]
-    above = [f"{row['solver']} is {about(row['optimality_gap'])} above it" for row in others.to_dict("records")]
-    return f"{known}{best['hits']} of {best['known_runs']} runs" + (f"; {' and '.join(above)}" if above else "")
+    above = [f"{row['solver']} is {about(row['optimality_gap'])}" for row in others.to_dict("records")]
+    beside = f"; {' and '.join(above)} above it (median)" if above else ""
+    return f"{known}{best['hits']} of {best['known_runs']} runs{beside}"
 
 
 def _elsewhere(best: Mapping[str, Any]) -> str:
-    count = best["problems"] - best["known"]
-    if not count:
-        return "no problem is left without a known optimum"
-    where = f"on {_problems(count, 'without a known optimum')}"
+    if not best["open"]:
+        return "no problem is left open"
+    where = f"on {_problems(best['open'], 'without a known optimum')}"
     if pd.isna(best["certified_gap"]):
         return f"{where}, no lower bound is known"
-    return f"{where}, its plans are proven to be within {about(best['certified_gap'])} of the best possible (median)"
+    return f"{where}, the optimum is at most {about(best['certified_gap'])} below the value of its plans (median)"
 
 
 def _saved(best: Mapping[str, Any], baselines: Sequence[str]) -> list[str]:

@@ -17,10 +17,10 @@ class ContradictionError(Exception):
 
 
 def optimality_gap(value: Figures | None, optimum: Figures | None) -> Figures | None:
-    """(v - v*) / v*; None without a plan or without a proof."""
+    """(v - v*) / v*; None without a plan or without a proof. An optimum of 0, as carbon may have, is met by 0."""
     if value is None or optimum is None:
         return None
-    return (value - optimum) / optimum
+    return (value - optimum) / (optimum + ((value == 0) & (optimum == 0)))
 
 
 def saving(baseline: Figures | None, plan: Figures | None) -> Figures | None:

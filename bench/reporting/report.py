@@ -69,7 +69,7 @@ NOTES = (
     "certified gap: (value - bound) / value.",
     "gap to best known: (value - best) / best, the best value of any run or of those that come with the suites.",
     "results that the suite no longer asks for have no row; what they prove or find of the same instances counts.",
-    f"saved: ({BASELINE} - plan) / {BASELINE}, time and energy of the same plan; negative where the plan is worse.",
+    "saved: (baseline - plan) / baseline, time and energy of the same plan; negative where the plan is worse.",
     "seconds: median search time of a run, without compilation.",
 )
 

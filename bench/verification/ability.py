@@ -13,7 +13,6 @@ from solvers.exact.grid_bounds import instant_bound
 
 LIMITS = (Termination.TIME_LIMIT, Termination.EVALUATION_LIMIT)
 ENDS = (Termination.FINISHED, *LIMITS)
-STOPPED = (Termination.CRASHED, Termination.INTERRUPTED, Termination.NOT_STARTED)
 OPTIMA = (Proof.OPTIMUM, Proof.OPTIMUM_AND_BOUND)
 BOUNDS = (Proof.BOUND, Proof.OPTIMUM_AND_BOUND)
 

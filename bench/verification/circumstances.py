@@ -85,7 +85,7 @@ def check_trace(record: Record, problem: Problem) -> Iterator[str]:
     if not trace:
         return
     first, last = trace[0], trace[-1]
-    if first.seconds < 0 or first.evaluations < 0 or last.value <= 0:
+    if first.seconds < 0 or first.evaluations < 0 or last.value < 0:
         yield "the trace has a negative figure"
     if last.seconds > record.wall_s + CLOCKS_S or last.evaluations > record.evaluations:
         yield f"the trace ends after the run, at {last.seconds!r} s and {last.evaluations} evaluations"

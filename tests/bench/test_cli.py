@@ -130,7 +130,7 @@ def test_evaluate_gives_both_orders_of_1f1b_beside_fill_drain(call: Call) -> Non
     assert "schedules" not in call("evaluate", INSTANCE, PLAN, "--json").json
     assert "1f1b-eager" in call("evaluate", INSTANCE, PLAN, "--schedule", "1f1b").out
     answer = call("evaluate", INSTANCE, PLAN, "--schedule", "zero-bubble")
-    assert (answer.code, answer.complaint) == (2, "--schedule zero-bubble: is neither gpipe nor 1f1b")
+    assert (answer.code, answer.complaint) == (2, "--schedule zero-bubble: unknown; expected gpipe or 1f1b")
 
 
 def test_evaluate_prints_the_same_for_people(call: Call) -> None:
@@ -201,7 +201,7 @@ def test_simulate_ranks_several_plans_under_jitter(call: Call, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--schedule", "zero-bubble"), "--schedule zero-bubble: is none of gpipe, 1f1b, 1f1b-eager"),
+        (("--schedule", "zero-bubble"), "--schedule zero-bubble: unknown; expected one of gpipe, 1f1b, 1f1b-eager"),
         (("--uplink", "0"), "--uplink 0: must be above 0"),
         (("--jitter", "0.1", "9", "0"), "--jitter 0.1 9 0: spreads are from 0 to 3"),
         (("--picture", "a.txt"), "a.txt: a picture is a .png, .svg or .pdf file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +37,16 @@ def test_the_denominators_are_those_of_the_specification() -> None:
     assert certified_gap(125, 100) == pytest.approx(0.2)
     assert optimality_gap(125, 100) == pytest.approx(0.25)
     assert certified_gap(100, 100) == optimality_gap(100, 100) == 0
+
+
+def test_an_optimum_of_zero_is_met_by_zero_alone() -> None:
+    values = pd.Series([0.0, 0.0, 2.0, float("nan")])
+    optima = pd.Series([0.0, float("nan"), 0.0, 0.0])
+    assert certified_gap(0.0, 0.0) == optimality_gap(0.0, 0.0) == 0
+    gaps = optimality_gap(values, optima)
+    assert gaps is not None
+    assert gaps.iloc[[0, 2]].tolist() == [0, float("inf")]
+    assert gaps.iloc[[1, 3]].isna().all()
 
 
 @given(st.floats(-1e6, 1e6).filter(lambda value: value != 0), st.booleans())
