@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from difflib import get_close_matches
-from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_core import ErrorDetails
 
+from instances.disk import parse_json, read_json, refuse_no_numbers, write_text
 from instances.errors import InputError, shortened
 from instances.instance import FileModel as FileModel
-from instances.instance import Instance, repeated
+from instances.instance import Instance
 from instances.plan import Gpu, Plan
-
-_LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-
+from instances.validation import first_problem
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -165,165 +159,3 @@ def _gpu(name: str, instance: Instance, source: str) -> Gpu:
     if not slash or not plain or len(number) > 9 or int(number) >= count:
         raise InputError(f"{source}: pipelines: {name!r}: group {group_name} has GPUs 0 to {count - 1}")
     return Gpu(group, int(number))
-
-
-def read_text(path: str | Path) -> str:
-    """A whole text file. InputError if it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text") from None
-
-
-def read_json(path: str | Path) -> Any:
-    """Decoded JSON of a file; see `parse_json`."""
-    return parse_json(read_text(path), str(path))
-
-
-def parse_json(text: str, source: str) -> Any:
-    """Decoded JSON without the liberties of Python's reader: no NaN or infinity, no repeated keys."""
-    try:
-        data = json.loads(text, object_pairs_hook=_no_repeats)
-    except RecursionError:
-        raise InputError(f"{source}: is nested too deeply") from None
-    except ValueError as error:
-        raise InputError(f"{source}: is not valid JSON: {error}") from None
-    refuse_no_numbers(data, source)
-    return data
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a whole UTF-8 file or none of it; see `write_bytes`."""
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a whole file or none of it: a reader, a crash or a full disk never leaves half of one.
-
-    InputError names the file and why it cannot be written.
-    """
-    path = Path(path)
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)  # a device or a pipe is written to, never replaced
-            return
-        path = path.resolve()  # a link stays a link
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:20]}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            # A temporary file is private to its owner; the finished one follows the user's umask.
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(temporary, 0o666 & ~umask)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def remove(path: str | Path) -> None:
-    """Remove a file, if it is there. InputError if that cannot be done."""
-    try:
-        Path(path).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be removed: {error.strerror or error}") from None
-
-
-def refuse_no_numbers(data: Any, source: str) -> None:
-    """InputError names the first NaN or infinity, which Python's JSON takes and JSON does not."""
-    left: list[tuple[str, Any]] = [("", data)]
-    while left:
-        field, value = left.pop()
-        if isinstance(value, float) and not isfinite(value):
-            raise InputError(f"{source}: {field}: is {'not a number' if isnan(value) else 'infinite'}")
-        if isinstance(value, dict):
-            left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
-        elif isinstance(value, list):
-            left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
-
-
-def check_writable(path: str | Path) -> None:
-    """InputError if a file could not be written there; asked before long work, so that its answer is not lost."""
-    path = Path(path)
-    try:
-        reason = _unwritable(path)
-    except OSError as error:  # a name that is too long, say
-        reason = error.strerror or str(error)
-    if reason:
-        raise InputError(f"{path}: cannot be written: {reason}")
-
-
-def _unwritable(path: Path) -> str | None:
-    folder = path.resolve().parent
-    while not folder.exists():
-        folder = folder.parent
-    if path.is_dir():
-        return "it is a folder"
-    if not folder.is_dir():
-        return f"{folder} is not a folder"
-    return None if os.access(path if path.exists() else folder, os.W_OK) else "permission denied"
-
-
-def first_problem(error: ValidationError) -> str:
-    """A validation error as `field: reason (found ...)`, with a count of the others."""
-    problems = [problem for problem in error.errors(include_url=False) if not _follows_from_another(problem)]
-    misspelled = {p["loc"]: _misspelled(p, problems) for p in problems}
-    problems = [p for p in problems if p["loc"] not in misspelled.values()]
-    problem, others = problems[0], len(problems) - 1
-    written = misspelled[problem["loc"]]
-    field = _field(problem["loc"])
-    if problem["type"] == "value_error":
-        reason = str(problem["ctx"]["error"])
-    elif written is not None:
-        field = _field(written)
-        reason = f"unknown key, perhaps meant to be {problem['loc'][-1]!r}, which is required"
-    elif problem["type"] == "extra_forbidden":
-        reason = "unknown key"
-    elif problem["type"] == "too_short" and problem["ctx"]["min_length"] == 1:
-        reason = "must have at least 1 entry"
-    else:
-        limit = next((key for key in _LIMITS if key in problem.get("ctx", {})), None)
-        reason = f"must be {_LIMITS[limit]} {problem['ctx'][limit]:g}" if limit else problem["msg"]
-        reason = reason[:1].lower() + reason[1:]
-        found = repr(problem.get("input"))
-        if problem["type"] != "missing" and len(found) <= 60:
-            reason += f", found {found}"
-    more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-    return (f"{field}: {reason}" if field else reason).replace("\n", " ") + more
-
-
-def _misspelled(problem: ErrorDetails, problems: list[ErrorDetails]) -> tuple[int | str, ...] | None:
-    """The unknown key that a missing one was perhaps written as: one slip, which the checks count as two."""
-    if problem["type"] != "missing":
-        return None
-    *place, key = problem["loc"]
-    unknown = [p["loc"] for p in problems if p["type"] == "extra_forbidden" and [*p["loc"][:-1]] == place]
-    alike = get_close_matches(str(key), [str(loc[-1]) for loc in unknown], n=1)
-    return (*place, alike[0]) if alike else None
-
-
-def _follows_from_another(problem: ErrorDetails) -> bool:
-    """Whether a list is called too short only because entries of it are wrong, which are problems of their own."""
-    return problem["type"] == "too_short" and len(problem["input"]) >= problem["ctx"]["min_length"]
-
-
-def _field(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif part != "[key]":
-            text += f".{part}" if text else part
-    return text
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := repeated(key for key, _ in pairs):
-        raise ValueError(f"the key {twice[0]!r} is repeated")
-    return dict(pairs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.runs.suite import shipped
 from bench.studies.hardness import Hardness, described, hardness_csv
-from instances.files import write_text
+from instances.disk import write_text
 
 FILE = Path(__file__).parent.parent / "results" / "hardness.csv"
 

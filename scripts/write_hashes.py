@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bench.runs.known_hashes import FILE
 from bench.runs.suite import instances_of, shipped
+from instances.disk import write_text
 from instances.errors import InputError
-from instances.files import write_text
 from instances.instance import Instance
 
 FOLDER = Path(__file__).parent.parent / "instances" / "suites"

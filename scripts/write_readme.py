@@ -15,8 +15,8 @@ from bench.studies.ablation import FILE as ABLATION
 from bench.studies.ablation import ablation_table
 from bench.studies.hardness import suites_table
 from bench.studies.proofs import proofs_table
+from instances.disk import write_text
 from instances.errors import InputError
-from instances.files import write_text
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "measuring.md", ROOT / "docs" / "memetic.md")

@@ -24,14 +24,7 @@ from bench.cli.app import app
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
 from bench.verification.folder import verify_folder
-from instances.files import (
-    FrontFile,
-    instance_from_json,
-    model_from_json,
-    plan_from_json,
-    plan_of,
-    write_instance,
-)
+from instances.files import FrontFile, instance_from_json, model_from_json, plan_from_json, plan_of, write_instance
 from instances.referee.violations import violations
 from solvers.core.registry import solver_types
 

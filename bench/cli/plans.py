@@ -105,7 +105,8 @@ def solve(
     """Find a plan. Exit status 1 if there is none or none was found."""
     from bench.cli.display import show_result
     from bench.runs.solve import solve_request
-    from instances.files import check_writable, read_instance, read_plan
+    from instances.disk import check_writable
+    from instances.files import read_instance, read_plan
     from solvers.core.interface import Budget
 
     check_picture(picture)
@@ -139,7 +140,8 @@ def solve(
 
 
 def _write_answer(result: Result, path: Path) -> None:
-    from instances.files import FRONT_SCHEMA, FrontFile, write_text
+    from instances.disk import write_text
+    from instances.files import FRONT_SCHEMA, FrontFile
 
     if result.front:
         front = FrontFile(schema=FRONT_SCHEMA, instance=result.instance, points=result.front)

@@ -53,7 +53,8 @@ def simulate(
     from bench.cli.display import show_simulations
     from bench.simulation.draws import drawn_times
     from bench.simulation.simulate import simulate as play
-    from instances.files import check_writable, read_instance, read_plan
+    from instances.disk import check_writable
+    from instances.files import read_instance, read_plan
 
     if len(plan_files) > 1 and (trace or picture):
         raise InputError("--trace and --picture: show one plan, here are several")
@@ -163,7 +164,7 @@ def _row(file: str, line: TimeLine) -> dict[str, Any]:
 def _write(line: TimeLine, trace: Path | None, picture: Path | None) -> None:
     if trace is not None:
         from bench.simulation.trace import chrome_trace
-        from instances.files import write_text
+        from instances.disk import write_text
 
         write_text(trace, chrome_trace(line))
     if picture is not None:

@@ -12,8 +12,9 @@ from pydantic import Field
 
 from bench.records.record import Result
 from bench.records.task import label
+from instances.disk import read_text, write_text
 from instances.errors import InputError
-from instances.files import FileModel, PlanFile, model_from_text, read_text, write_text
+from instances.files import FileModel, PlanFile, model_from_text
 from instances.instance import COST_MODEL_VERSION, NonNegative
 from instances.objective import Reference
 from solvers.core.gap import OPTIMAL_GAP, certified_gap

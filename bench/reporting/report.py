@@ -18,8 +18,8 @@ from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_
 from bench.reporting.frames import BASELINE, BASELINES, beyond, runs_table, summary_table, with_truth
 from bench.reporting.traces import front_table, trace_table
 from bench.runs.store import AskedRun, Store, older_content
+from instances.disk import write_text
 from instances.errors import InputError
-from instances.files import write_text
 from instances.instance import COST_MODEL_VERSION
 from solvers.core.interface import Status
 

@@ -16,18 +16,9 @@ from pydantic import Field
 
 from bench.records.record import Record
 from bench.records.task import Named, Task
+from instances.disk import read_json, read_text, remove, write_text
 from instances.errors import InputError
-from instances.files import (
-    FileModel,
-    model_from_json,
-    model_from_text,
-    read_instance,
-    read_json,
-    read_text,
-    remove,
-    write_instance,
-    write_text,
-)
+from instances.files import FileModel, model_from_json, model_from_text, read_instance, write_instance
 from instances.instance import Instance
 
 

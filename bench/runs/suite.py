@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, Field
 
 from bench.records.task import Task
 from bench.runs.known_hashes import check_hash
+from instances.disk import read_text
 from instances.errors import InputError
-from instances.files import FileModel, model_from_json, read_instance, read_text
+from instances.files import FileModel, model_from_json, read_instance
 from instances.generator.family import generate
 from instances.instance import Instance, Positive
 from instances.objective import Reference, parse_objective

@@ -21,9 +21,9 @@ def drawn_times(
     """Iteration times, [plan, draw] s; a draw has the same speeds for all plans."""
     times = np.empty((len(plans), draws))
     for draw in range(draws):
-        figures = jitter.figures(instance, seed, draw)
+        speeds = jitter.speeds(instance, seed, draw)
         for number, plan in enumerate(plans):
-            times[number, draw] = simulate(instance, plan, rules, figures).time_s
+            times[number, draw] = simulate(instance, plan, rules, speeds).time_s
     return times
 
 

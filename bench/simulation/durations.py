@@ -19,7 +19,7 @@ FORWARD, BACKWARD = 0, 1
 
 
 @dataclass(frozen=True)
-class Figures:
+class Speeds:
     """The speeds of an instance, as they are or as jitter has made them.
 
     `slowdown` is a factor on the seconds of each GPU, in the order of groups and of numbers within them; `bandwidth`
@@ -31,7 +31,7 @@ class Figures:
     latency: Floats
 
     @classmethod
-    def of(cls, instance: Instance) -> Figures:
+    def of(cls, instance: Instance) -> Speeds:
         """As the instance gives them."""
         network = instance.network
         return cls(np.ones(instance.gpus), np.array(network.bandwidth), np.array(network.latency))
@@ -56,13 +56,13 @@ class Durations:
     uplink: Floats  # [site] bytes/s of the fastest link that leaves it
 
     @classmethod
-    def of(cls, instance: Instance, plan: Plan, figures: Figures | None = None) -> Durations:
+    def of(cls, instance: Instance, plan: Plan, speeds: Speeds | None = None) -> Durations:
         """The durations of a plan that fits the instance (its grid divides the batch)."""
-        figures = figures or Figures.of(instance)
+        speeds = speeds or Speeds.of(instance)
         work = Workload.of(instance.model, instance.training)
         replicas, stages = plan.replicas, plan.stages
         groups = np.array(plan.groups)
-        sites, uplink = _sites(instance, figures)
+        sites, uplink = _sites(instance, speeds)
         compute = np.array(
             [
                 stage_compute(work, instance.groups[gpu.group], plan, stage)
@@ -72,7 +72,7 @@ class Durations:
         )
         starts = np.cumsum([0, *(group.count for group in instance.groups)])
         numbers = [starts[gpu.group] + gpu.number for row in plan.pipelines for gpu in row]
-        links = _links(groups, sites, figures)
+        links = _links(groups, sites, speeds)
         holders = groups.T  # [stage, replica]
         senders, receivers = holders[:, :, None], holders[:, None, :]
         parameters = [
@@ -82,12 +82,12 @@ class Durations:
             replicas=replicas,
             stages=stages,
             count=instance.training.global_batch // (replicas * plan.micro_batch),
-            compute=compute * figures.slowdown[numbers, None],
+            compute=compute * speeds.slowdown[numbers, None],
             message=float(work.message_bytes * plan.micro_batch),
             **links,
             share=np.array(parameters) * instance.training.gradient_bytes / replicas,
-            peer_bandwidth=figures.bandwidth[senders, receivers],
-            peer_latency=figures.latency[senders, receivers],
+            peer_bandwidth=speeds.bandwidth[senders, receivers],
+            peer_latency=speeds.latency[senders, receivers],
             peer_site=np.where(sites[senders] == sites[receivers], -1, sites[senders]),
             uplink=uplink,
         )
@@ -99,29 +99,24 @@ def stage_compute(work: Workload, group: Group, plan: Plan, stage: int) -> tuple
     profile, size = group.profile, str(plan.micro_batch)
     if profile is not None:
         forward, backward = profile.forward[size] * layers, profile.backward[size] * layers
-        return (
-            (forward + profile.head_forward[size], backward + profile.head_backward[size])
-            if head
-            else (
-                forward,
-                backward,
-            )
-        )
+        if head:
+            forward, backward = forward + profile.head_forward[size], backward + profile.head_backward[size]
+        return forward, backward
     block, logits = layers * work.block_forward_flops, head * work.head_forward_flops
     seconds_per_flop = (plan.micro_batch + (group.half_batch or 0)) / group.flops
     back = block * work.backward_factor + logits * work.HEAD_BACKWARD_FACTOR
     return (block + logits) * seconds_per_flop, back * seconds_per_flop
 
 
-def _sites(instance: Instance, figures: Figures) -> tuple[Ints, Floats]:
+def _sites(instance: Instance, speeds: Speeds) -> tuple[Ints, Floats]:
     """The site of each group, and the bandwidth of the fastest link that leaves a site (0 if there is none)."""
     names = list(dict.fromkeys(group.region for group in instance.groups))
     sites = np.array([names.index(group.region) for group in instance.groups])
-    away = np.where(sites[:, None] != sites[None, :], figures.bandwidth, 0.0).max(axis=1)
+    away = np.where(sites[:, None] != sites[None, :], speeds.bandwidth, 0.0).max(axis=1)
     return sites, np.array([away[sites == site].max() for site in range(len(names))])
 
 
-def _links(groups: Ints, sites: Ints, figures: Figures) -> dict[str, Any]:
+def _links(groups: Ints, sites: Ints, speeds: Speeds) -> dict[str, Any]:
     """Bandwidth, latency and uplink of the messages of each slot, by direction."""
     replicas, stages = groups.shape
     bandwidth, latency = np.zeros((2, replicas, stages, 2))
@@ -130,7 +125,7 @@ def _links(groups: Ints, sites: Ints, figures: Figures) -> dict[str, Any]:
         for direction, to in ((FORWARD, s + 1), (BACKWARD, s - 1)):
             if 0 <= to < stages:
                 k, j = groups[r, s], groups[r, to]
-                bandwidth[r, s, direction], latency[r, s, direction] = figures.bandwidth[k, j], figures.latency[k, j]
+                bandwidth[r, s, direction], latency[r, s, direction] = speeds.bandwidth[k, j], speeds.latency[k, j]
                 site[r, s, direction] = -1 if sites[k] == sites[j] else sites[k]
     shape = (replicas * stages, 2)
     return {

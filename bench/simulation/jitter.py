@@ -1,4 +1,4 @@
-"""What an iteration takes where speeds are not what was measured: seeded draws around the instance's figures."""
+"""What an iteration takes where speeds are not what was measured: seeded draws around the instance's speeds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.simulation.durations import Figures
+from bench.simulation.durations import Speeds
 from instances.instance import Instance
 from instances.seeds import seed_for
 
@@ -23,11 +23,11 @@ class Jitter:
     bandwidth: float = 0.0
     latency: float = 0.0
 
-    def figures(self, instance: Instance, seed: int, draw: int) -> Figures:
+    def speeds(self, instance: Instance, seed: int, draw: int) -> Speeds:
         """The speeds of one draw."""
         rng = np.random.default_rng(seed_for("jitter", instance.name, seed, draw))
-        exact, groups = Figures.of(instance), len(instance.groups)
-        return Figures(
+        exact, groups = Speeds.of(instance), len(instance.groups)
+        return Speeds(
             slowdown=np.exp(self.compute * rng.standard_normal(instance.gpus)),
             bandwidth=exact.bandwidth * np.exp(self.bandwidth * rng.standard_normal((groups, groups))),
             latency=exact.latency * np.exp(self.latency * rng.standard_normal((groups, groups))),

@@ -18,8 +18,8 @@ FILL_DRAIN, STRICT, EAGER = 0, 1, 2
 NOTHING = -1
 
 
-class Plant(NamedTuple):
-    """What stands still: shape, rules and seconds (`Durations` has the units)."""
+class Setup(NamedTuple):
+    """The constants of a simulation: shape, rules and seconds (`Durations` has the units)."""
 
     stages: int
     micro_batches: int
@@ -33,7 +33,7 @@ class Plant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What changes. Everything is done in the order of micro-batches, so numbers say which are done."""
+    """The state. Everything is done in the order of micro-batches, so numbers say which are done."""
 
     there: Ints  # [slot, direction] micro-batches that can be computed, done ones included
     begun: Ints  # [slot, direction] micro-batches that were begun
@@ -50,65 +50,65 @@ class Times(NamedTuple):
 
 
 @compiled
-def run_pipelines(plant: Plant, traffic: Traffic, times: Times) -> None:
+def run_pipelines(setup: Setup, traffic: Traffic, times: Times) -> None:
     """Fill in `times` from 0 on."""
-    slots = len(plant.compute)
+    slots = len(setup.compute)
     there, begun, ended, sent = np.zeros((4, slots, 2), np.int64)
     progress = Progress(there, begun, ended, np.full(slots, NOTHING), sent)
-    there[:: plant.stages, FORWARD] = plant.micro_batches
-    events = [(0.0, ARRIVED, slot, 0) for slot in range(0, slots, plant.stages)]
+    there[:: setup.stages, FORWARD] = setup.micro_batches
+    events = [(0.0, ARRIVED, slot, 0) for slot in range(0, slots, setup.stages)]
     awake = [0 for _ in range(0)]
     while len(events):
         now, kind, place, change = heappop(events)
         # A channel is 2 slot + direction.
         slot, direction = place // 2, place % 2
         if kind == COMPUTED:
-            computed(plant, traffic, progress, times, events, place, now)
+            computed(setup, traffic, progress, times, events, place, now)
             awake.append(place)
         elif kind == ARRIVED:
             awake.append(place)
             if change:
                 there[place, change - 1] += 1
         elif change == traffic.change[place]:
-            left_sender(plant, traffic, progress, times, events, slot, direction, now)
+            left_sender(setup, traffic, progress, times, events, slot, direction, now)
             awake.append(slot)
         # What happens at the same moment has happened before anyone chooses.
         if not len(events) or events[0][0] > now:
             while len(awake):
-                compute_next(plant, progress, times, events, awake.pop(), now)
+                compute_next(setup, progress, times, events, awake.pop(), now)
 
 
 @inner_allocating
-def compute_next(plant: Plant, progress: Progress, times: Times, events: list[Event], slot: int, now: float) -> None:
+def compute_next(setup: Setup, progress: Progress, times: Times, events: list[Event], slot: int, now: float) -> None:
     """Begin what the order of the schedule says, if the GPU is free and it can be."""
     if progress.busy[slot] != NOTHING:
         return
-    direction = choose(plant, progress, slot)
+    direction = choose(setup, progress, slot)
     if direction == NOTHING:
         return
     number = progress.begun[slot, direction]
     progress.begun[slot, direction] += 1
     progress.busy[slot] = direction
     times.compute[slot, direction, number, 0] = now
-    heappush(events, (now + plant.compute[slot, direction], COMPUTED, slot, 0))
+    heappush(events, (now + setup.compute[slot, direction], COMPUTED, slot, 0))
 
 
 @inner
-def choose(plant: Plant, progress: Progress, slot: int) -> int:
+def choose(setup: Setup, progress: Progress, slot: int) -> int:
     """What a free GPU does next: a direction, or NOTHING."""
     forwards, backwards = progress.begun[slot]
     forward = progress.there[slot, FORWARD] > forwards
     backward = progress.there[slot, BACKWARD] > backwards
     flying = forwards - backwards
-    room = plant.stages - slot % plant.stages
-    if plant.order == EAGER:
+    room = setup.stages - slot % setup.stages
+    if setup.order == EAGER:
         if backward:
             return BACKWARD
         return FORWARD if forward and flying < room else NOTHING
-    if plant.order == STRICT:
-        turn = FORWARD if forwards < plant.micro_batches and flying < room else BACKWARD
+    if setup.order == STRICT:
+        turn = FORWARD if forwards < setup.micro_batches and flying < room else BACKWARD
     else:
-        turn = FORWARD if forwards < plant.micro_batches else BACKWARD
+        turn = FORWARD if forwards < setup.micro_batches else BACKWARD
     if turn == FORWARD:
         return FORWARD if forward else NOTHING
     return BACKWARD if backward else NOTHING
@@ -116,25 +116,25 @@ def choose(plant: Plant, progress: Progress, slot: int) -> int:
 
 @inner_allocating
 def computed(
-    plant: Plant, traffic: Traffic, progress: Progress, times: Times, events: list[Event], slot: int, now: float
+    setup: Setup, traffic: Traffic, progress: Progress, times: Times, events: list[Event], slot: int, now: float
 ) -> None:
     """A GPU has computed: its result goes on, or turns round at the last stage."""
     direction = progress.busy[slot]
     number = progress.ended[slot, direction]
     progress.ended[slot, direction] += 1
     times.compute[slot, direction, number, 1] = now
-    goes_on = plant.bandwidth[slot, direction] > 0
-    if not (plant.blocking and goes_on):
+    goes_on = setup.bandwidth[slot, direction] > 0
+    if not (setup.blocking and goes_on):
         progress.busy[slot] = NOTHING
     if goes_on:
-        send_next(plant, traffic, progress, times, events, slot, direction, now)
+        send_next(setup, traffic, progress, times, events, slot, direction, now)
     elif direction == FORWARD:
         progress.there[slot, BACKWARD] += 1
 
 
 @inner_allocating
 def send_next(
-    plant: Plant,
+    setup: Setup,
     traffic: Traffic,
     progress: Progress,
     times: Times,
@@ -150,13 +150,13 @@ def send_next(
     progress.sent[slot, direction] += 1
     times.send[slot, direction, number, 0] = now
     start_transfer(
-        events, traffic, channel, now, plant.message, plant.bandwidth[slot, direction], plant.site[slot, direction]
+        events, traffic, channel, now, setup.message, setup.bandwidth[slot, direction], setup.site[slot, direction]
     )
 
 
 @inner_allocating
 def left_sender(
-    plant: Plant,
+    setup: Setup,
     traffic: Traffic,
     progress: Progress,
     times: Times,
@@ -169,8 +169,8 @@ def left_sender(
     end_transfer(events, traffic, 2 * slot + direction, now)
     times.send[slot, direction, progress.sent[slot, direction] - 1, 1] = now
     receiver = slot + 1 if direction == FORWARD else slot - 1
-    heappush(events, (now + plant.latency[slot, direction], ARRIVED, receiver, direction + 1))
-    if plant.blocking:
+    heappush(events, (now + setup.latency[slot, direction], ARRIVED, receiver, direction + 1))
+    if setup.blocking:
         progress.busy[slot] = NOTHING
     else:
-        send_next(plant, traffic, progress, times, events, slot, direction, now)
+        send_next(setup, traffic, progress, times, events, slot, direction, now)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bench.simulation.durations import Durations, Figures
+from bench.simulation.durations import Durations, Speeds
 from bench.simulation.timeline import TimeLine
 from instances.instance import Instance
 from instances.plan import Plan
@@ -41,18 +41,18 @@ def simulate(
     instance: Instance,
     plan: Plan,
     rules: Rules = Rules(),
-    figures: Figures | None = None,
+    speeds: Speeds | None = None,
 ) -> TimeLine:
-    """The time line of a plan without `violations` (its memory apart); `figures` replace the instance's speeds."""
+    """The time line of a plan without `violations` (its memory apart); `speeds` replace the instance's speeds."""
     from bench.simulation.exchange import ROUNDS, run_exchange
-    from bench.simulation.pipelines import Plant, Times, run_pipelines
+    from bench.simulation.pipelines import Setup, Times, run_pipelines
     from bench.simulation.traffic import idle_traffic
 
-    work = Durations.of(instance, plan, figures)
+    work = Durations.of(instance, plan, speeds)
     slots, replicas, stages = len(work.compute), work.replicas, work.stages
     shared = rules.uplink is not None
     uplink = work.uplink * (rules.uplink or 1.0)
-    plant = Plant(
+    setup = Setup(
         stages=stages,
         micro_batches=work.count,
         order=SCHEDULES.index(rules.schedule),
@@ -64,7 +64,7 @@ def simulate(
         site=work.site if shared else np.full_like(work.site, -1),
     )
     times = Times(*np.full((2, slots, 2, work.count, 2), np.nan))
-    run_pipelines(plant, idle_traffic(2 * slots, uplink), times)
+    run_pipelines(setup, idle_traffic(2 * slots, uplink), times)
 
     exchange = np.full((stages, replicas, 2, ROUNDS, replicas - 1, 2), np.nan)
     peer_site = work.peer_site if shared else np.full_like(work.peer_site, -1)

@@ -17,8 +17,8 @@ from scipy.stats import false_discovery_control, mannwhitneyu
 from bench.reporting.formatting import Cell, as_percent, as_text, table
 from bench.runs.judge import judge
 from bench.runs.suite import entries_of, read_suite
+from instances.disk import read_text, write_text
 from instances.errors import InputError
-from instances.files import read_text, write_text
 from instances.instance import Instance
 from instances.objective import Objective, parse_objective
 from solvers.core.interface import Budget, Monitor, Problem

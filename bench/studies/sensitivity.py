@@ -84,7 +84,7 @@ def _conditions(instance: Instance, plan: Plan, jitter: Jitter, draws: int, seed
     for name, rules in ((BLOCKING, Rules(blocking=True)), (SHARED, Rules(uplink=1.0))):
         yield cost(name, simulate(instance, plan, rules))
     for draw in range(draws):
-        yield cost(JITTER, simulate(instance, plan, figures=jitter.figures(instance, seed, draw)), draw)
+        yield cost(JITTER, simulate(instance, plan, speeds=jitter.speeds(instance, seed, draw)), draw)
 
 
 COSTS: Mapping[str, Cell] = {

@@ -273,7 +273,7 @@ def test_jitter_of_each_kind_changes_what_it_says() -> None:
         (Jitter(bandwidth=0.2), {"bandwidth", "peer_bandwidth", "uplink"}),
         (Jitter(latency=0.2), {"latency", "peer_latency"}),
     ):
-        drawn_ones = Durations.of(instance, plan, jitter.figures(instance, 0, 0))
+        drawn_ones = Durations.of(instance, plan, jitter.speeds(instance, 0, 0))
         differ = {key for key, value in vars(exact).items() if not np.array_equal(value, getattr(drawn_ones, key))}
         assert differ <= changed
         assert min(changed - {"uplink"}) in differ

@@ -16,8 +16,9 @@ import pytest
 from bench.reporting.plots.files import save
 from bench.reporting.plots.plan import plan_figure
 from bench.runs.store import Store
+from instances.disk import write_text
 from instances.errors import InputError
-from instances.files import write_instance, write_text
+from instances.files import write_instance
 from tests.bench.folders import FAST, GOOD, POOR, folder_with, record, task
 from tests.bench.test_cli import INSTANCE, PLAN, ROOT, Call, call, command  # noqa: F401 - a fixture
 from tests.editing import hand_instance
@@ -77,18 +78,18 @@ def test_a_name_of_200_wide_letters_is_run_reported_and_verified(tmp_path: Path)
 @pytest.mark.parametrize(
     "words",
     [
-        ["solve", INSTANCE, "--solver", "brute", "--out", f"/tmp/{LONG_NAME}"],
-        ["evaluate", f"/tmp/{LONG_NAME}", PLAN],
-        ["evaluate", INSTANCE, f"/tmp/{LONG_NAME}"],
-        ["solve", INSTANCE, "--solver", "brute", "--start", f"/tmp/{LONG_NAME}"],
-        ["generate", "cloud", "--gpus", "4", "--out", f"/tmp/{LONG_NAME}"],
-        ["run", f"/tmp/{LONG_NAME}.toml"],
-        ["run", "demo", "--out", f"/tmp/{LONG_NAME}"],
-        ["report", f"/tmp/{LONG_NAME}"],
-        ["verify", f"/tmp/{LONG_NAME}"],
-        ["best", f"/tmp/{LONG_NAME}"],
-        ["best", "results/reference/demo", "--file", f"/tmp/{LONG_NAME}"],
-        ["describe", f"/tmp/{LONG_NAME}.json"],
+        ["solve", INSTANCE, "--solver", "brute", "--out", LONG_NAME],
+        ["evaluate", LONG_NAME, PLAN],
+        ["evaluate", INSTANCE, LONG_NAME],
+        ["solve", INSTANCE, "--solver", "brute", "--start", LONG_NAME],
+        ["generate", "cloud", "--gpus", "4", "--out", LONG_NAME],
+        ["run", f"{LONG_NAME}.toml"],
+        ["run", "demo", "--out", LONG_NAME],
+        ["report", LONG_NAME],
+        ["verify", LONG_NAME],
+        ["best", LONG_NAME],
+        ["best", "results/reference/demo", "--file", LONG_NAME],
+        ["describe", f"{LONG_NAME}.json"],
     ],
     ids=lambda words: " ".join(word.replace(LONG_NAME, "...") for word in words[:1] + words[-1:]),
 )

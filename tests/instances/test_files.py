@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from instances.disk import read_json, write_text
 from instances.errors import InputError
 from instances.files import (
     PlanFile,
@@ -16,11 +17,9 @@ from instances.files import (
     instance_to_json,
     plan_from_json,
     read_instance,
-    read_json,
     read_plan,
     write_instance,
     write_plan,
-    write_text,
 )
 from instances.plan import Plan
 from tests.cases import CASES, FEASIBLE, Case, named

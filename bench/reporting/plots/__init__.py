@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bench.reporting.frames import BASELINE
-from instances.files import remove
+from instances.disk import remove
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

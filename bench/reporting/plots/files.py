@@ -8,8 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from instances.disk import write_bytes
 from instances.errors import InputError
-from instances.files import write_bytes
 
 SUFFIXES = ("png", "svg", "pdf")
 

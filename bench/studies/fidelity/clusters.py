@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from instances.instance import Group, Instance, Matrix, Model, Network, Profile, Training
 
-ROOMY, ANY_W = 1e15, 1.0
+AMPLE, ANY_W = 1e15, 1.0
 """Bytes and watts where only time is compared: the runs fitted, and their energy was not measured."""
 
 
 def group(name: str, count: int, flops: float = 1.0, profile: Profile | None = None) -> Group:
     """GPUs of a measured cluster, by their FLOP/s or by measured seconds."""
-    limits = {"memory": ROOMY, "power_active": ANY_W, "power_idle": ANY_W}
+    limits = {"memory": AMPLE, "power_active": ANY_W, "power_idle": ANY_W}
     return Group(name=name, gpu=name, region=name, count=count, flops=flops, profile=profile, **limits)
 
 

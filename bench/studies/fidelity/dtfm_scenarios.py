@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from bench.simulation.simulate import Rules, simulate
-from bench.studies.fidelity.clusters import ROOMY
+from bench.studies.fidelity.clusters import AMPLE
 from bench.studies.fidelity.dtfm_uniform import STAGES, calibration, model_of, training_of
 from bench.studies.fidelity.rows import Measured, table
 from instances.generator.family import generate
@@ -39,7 +39,7 @@ SINGLES = "singles"
 def instance_of(scenario: str, layers: int, batch: int, flops: float, payload: float) -> Instance:
     """Their 64 V100s in one of their networks as their scheduler saw it, with the sizes of a row."""
     made = generate("dtfm", GPUS, 0, {"scenario": scenario, "model": "gpt3-1.3b"})
-    plain = {"flops": flops, "half_batch": None, "memory": ROOMY}
+    plain = {"flops": flops, "half_batch": None, "memory": AMPLE}
     bandwidth = tuple(tuple(rate * payload for rate in row) for row in made.network.bandwidth)
     return made.model_copy(
         update={
