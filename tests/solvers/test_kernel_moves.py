@@ -16,6 +16,7 @@ from solvers.brute import Brute
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic, make_search
 from solvers.memetic.grids import grids_to_search
+from tests.missing_links import without_links
 from tests.random_instances import random_instance
 from tests.random_plans import with_ample_memory
 
@@ -31,11 +32,12 @@ def goal_of(objective: str) -> Goal:
 class Bench:
     """A search on a random instance, and one of its plans in the memory of the kernel."""
 
-    def __init__(self, seed: int, ample: bool = True, warm: int = 3000) -> None:
+    def __init__(self, seed: int, ample: bool = True, warm: int = 3000, gaps: bool = False) -> None:
         from solvers.memetic.search import advance
 
         instance = random_instance(seed, gpus=5 + seed % 4)
-        self.instance = with_ample_memory(instance) if ample else instance
+        instance = with_ample_memory(instance) if ample else instance
+        self.instance = without_links(instance, seed) if gaps else instance
         objective = OBJECTIVES[seed % len(OBJECTIVES)]
         self.problem = Problem(self.instance, goal_of(objective))
         self.tables = self.problem.tables
