@@ -88,9 +88,9 @@ class Bench:
         self.load(self.grids[g])
 
 
-def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any]) -> int:
+def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any], gaps: bool = False) -> int:
     """Apply a change to every plan of a search and check what comes of it; how many changes there were."""
-    bench = Bench(seed, ample)
+    bench = Bench(seed, ample, gaps=gaps)
     made = 0
     for g, e in bench.members():
         bench.recall(g, e)
@@ -104,8 +104,9 @@ def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any])
 @pytest.mark.parametrize("ample", [True, False], ids=["ample", "limits"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_members_of_the_population_are_whole_plans(seed: int, ample: bool) -> None:
-    """What crossover, repair, construction, annealing and local search leave behind."""
-    on_every_member(seed, ample, lambda bench, g: bench.grids[g])
+    """What crossover, repair, construction, annealing and local search leave behind, with all links and without."""
+    for gaps in (False, True):
+        on_every_member(seed, ample, lambda bench, g: bench.grids[g], gaps)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -143,6 +144,27 @@ def test_structural_moves_make_whole_plans_and_are_evaluated_as_the_referee_does
         return bench.grids[g]
 
     on_every_member(seed, ample, change)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_swaps_count_missing_links_as_the_whole_plan_does(seed: int) -> None:
+    from tests.solvers.kernel_calls import do_swap, try_swap
+
+    result = np.zeros(5)
+
+    def change(bench: Bench, g: int) -> Any:
+        slots = bench.p.q[5]
+        for i, j in ((0, slots - 1), (0, 1), (slots // 2, len(bench.p.group) - 1)):
+            if i < slots and i != j < len(bench.p.group):
+                try_swap(*bench.p[:3], i, j, result)
+                do_swap(*bench.p[:3], i, j)
+                np.testing.assert_allclose(result, bench.p.result, rtol=CLOSE, atol=1e-9)
+                tried = result.copy()
+                bench.load(bench.grids[g])
+                np.testing.assert_allclose(tried, bench.p.result, rtol=CLOSE, atol=1e-9)
+        return bench.grids[g]
+
+    on_every_member(seed, True, change, gaps=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
