@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
@@ -40,6 +40,13 @@ class FileModel(BaseModel):
     """What all data read from files have in common: no unknown keys, no guessed types, no NaN, never changed."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's, but what was cached for the original is not carried over: the copy computes its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(self).model_fields.keys():
+            del copy.__dict__[name]
+        return copy
 
 
 class Model(FileModel):
@@ -116,11 +123,38 @@ class Group(FileModel):
 
 
 class Network(FileModel):
-    """Directed links between groups, K x K; rows send (a_kj, b_kj, e_kj)."""
+    """Directed links between groups, K x K; rows send (a_kj, b_kj, e_kj). A bandwidth of None: there is no link."""
 
-    latency: tuple[tuple[NonNegative, ...], ...]
-    bandwidth: tuple[tuple[Positive, ...], ...]
+    latency: tuple[tuple[NonNegative | None, ...], ...]
+    bandwidth: tuple[tuple[Positive | None, ...], ...]
     energy_per_byte: tuple[tuple[NonNegative, ...], ...] | None = None
+
+
+class Links(NamedTuple):
+    """What the network gives to computations, K x K.
+
+    A missing link has the figures of the slowest link there is, so that no sum or product meets an infinity, whose
+    product with 0 is not a number; `linked` alone, which is symmetric, says which pairs a plan may use.
+    """
+
+    latency: Matrix
+    bandwidth: Matrix
+    linked: tuple[tuple[bool, ...], ...]
+
+    @classmethod
+    def of(cls, network: Network) -> Links:
+        """The links of a network. Hops and exchanges use both directions, so a pair is linked only if both are."""
+        rows, size = network.bandwidth, range(len(network.bandwidth))
+        longest = max((a for row in network.latency for a in row if a is not None), default=0.0)
+        least = min((b for row in rows for b in row if b is not None), default=1.0)
+        return cls(
+            latency=tuple(
+                tuple(longest if a is None or rows[k][j] is None else a for j, a in enumerate(row))
+                for k, row in enumerate(network.latency)
+            ),
+            bandwidth=tuple(tuple(least if b is None else b for b in row) for row in rows),
+            linked=tuple(tuple(rows[k][j] is not None and rows[j][k] is not None for j in size) for k in size),
+        )
 
 
 class Site(FileModel):
@@ -150,6 +184,7 @@ class Instance(FileModel):
         for field, matrix in self.network:
             if matrix is not None:
                 _check_square(f"network.{field}", matrix, len(self.groups))
+        _check_latencies(self.network)
         for group in self.groups:
             if group.profile is not None:
                 _check_profile(group.name, group.profile, self.training.micro_batches)
@@ -157,6 +192,11 @@ class Instance(FileModel):
         empty = [region for region in self.sites or {} if region not in regions]
         _require(not empty, f"sites: no group is in {', '.join(empty)}")
         return self
+
+    @cached_property
+    def links(self) -> Links:
+        """The network with finite figures for missing links, and which pairs of groups are linked."""
+        return Links.of(self.network)
 
     @cached_property
     def gpus(self) -> int:
@@ -188,7 +228,14 @@ def repeated(values: Iterable[T]) -> list[T]:
     return [value for value, times in Counter(values).items() if times > 1]
 
 
-def _check_square(field: str, matrix: Matrix, size: int) -> None:
+def _check_latencies(network: Network) -> None:
+    for k, row in enumerate(network.latency):
+        for j, latency in enumerate(row):
+            missing = latency is None and network.bandwidth[k][j] is not None
+            _require(not missing, f"network.latency[{k}][{j}]: is null, but there is a bandwidth")
+
+
+def _check_square(field: str, matrix: Sequence[Sequence[float | None]], size: int) -> None:
     _require(len(matrix) == size, f"{field}: {len(matrix)} rows for {size} groups")
     for number, row in enumerate(matrix):
         _require(len(row) == size, f"{field}: row {number} has {len(row)} entries for {size} groups")

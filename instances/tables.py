@@ -49,6 +49,7 @@ class Tables:
     send: Floats  # [b, k, j] s of one activation message, without latency
     latency: Floats  # [k, j] s
     bandwidth: Floats  # [k, j] bytes/s
+    linked: Flags  # [k, j] whether plans may use the pair, symmetric; others have finite figures that mean nothing
     gradient: Floats  # [first, last, layers] bytes of a stage's gradient, G_s
     fits: Ints  # [r, b, k, first, last] most layers that fit; 0 if not even one does
     message_bytes: float  # of one sequence, A
@@ -80,7 +81,7 @@ class Tables:
             parameters = work.stage_parameters(count, bool(first), bool(last))
             gradient[first, last, count] = training.gradient_bytes * parameters
 
-        bandwidth = np.array(instance.network.bandwidth)
+        bandwidth = np.array(instance.links.bandwidth)
         rates = Rates.of(instance, metric)
         caps = {region: site.power_cap for region, site in (instance.sites or {}).items() if site.power_cap}
         positions = {region: position for position, region in enumerate(caps)}
@@ -93,8 +94,9 @@ class Tables:
             forward=forward,
             backward=backward,
             send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(-1, *bandwidth.shape),
-            latency=np.array(instance.network.latency),
+            latency=np.array(instance.links.latency),
             bandwidth=bandwidth,
+            linked=np.array(instance.links.linked),
             gradient=gradient,
             fits=_fits(instance, work, replicas, sizes),
             message_bytes=float(work.message_bytes),

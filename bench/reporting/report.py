@@ -26,6 +26,9 @@ from solvers.core.interface import Status
 if TYPE_CHECKING:
     from bench.reporting.plots import Drawn
 
+FAR_OFF = 1000
+"""Times the best known value beyond which a baseline's plan is pointed out."""
+
 
 def _truth(row: Mapping[str, Any]) -> str:
     """What is proven of the instance."""
@@ -141,7 +144,7 @@ def make_report(store: Store, baselines: Sequence[str] = ()) -> Report:
         table=table(columns_against(against[0]), summary.to_dict("records"), LEFT),
         missing=[run.title for run in asked.runs if run.key not in found],
         beyond=_beyond(asked.runs, records),
-        problems=[line for each in used for line in _problems(each)],
+        problems=[*(line for each in used for line in _problems(each)), *_far_off(runs, against)],
         origin=[*_origin(used), *_other_code(asked.runs, found)],
         summary=summary,
         runs=runs,
@@ -217,6 +220,16 @@ def _problems(record: Record) -> Iterator[str]:
         yield f"{record.title}: {record.ended}: {record.reason or 'no reason given'}"
     if "distrusted" in record.details:
         yield f"{record.title}: the method distrusts its own proof: {record.details['distrusted']}"
+
+
+def _far_off(runs: pd.DataFrame, baselines: Sequence[str]) -> Iterator[str]:
+    """Baselines whose plan is so bad that every saving reads 100 %: some link stands in for none, perhaps."""
+    rows = runs[runs["solver"].isin(baselines) & (runs["best_known_gap"].astype(float) > FAR_OFF - 1)]
+    for (solver, instance, objective), gaps in rows.groupby(["solver", "instance", "objective"])["best_known_gap"]:
+        yield (
+            f"{solver} on {instance}, {objective}: its plan is {1 + gaps.max():.3g} times the best known value, so "
+            "savings against it say little; `null` in `bandwidth` says that there is no link"
+        )
 
 
 def _unmarked(text: str) -> str:

@@ -33,8 +33,8 @@ class Speeds:
     @classmethod
     def of(cls, instance: Instance) -> Speeds:
         """As the instance gives them."""
-        network = instance.network
-        return cls(np.ones(instance.gpus), np.array(network.bandwidth), np.array(network.latency))
+        links = instance.links
+        return cls(np.ones(instance.gpus), np.array(links.bandwidth), np.array(links.latency))
 
 
 @dataclass(frozen=True)

@@ -166,8 +166,11 @@ def _memory_slack(instance: Instance) -> float:
 
 
 def _communication(instance: Instance, plan: Plan) -> float:
-    size = len(instance.groups)
-    free = Network(latency=((0.0,) * size,) * size, bandwidth=((1e30,) * size,) * size)
+    rows = instance.network.bandwidth  # a missing link stays missing
+    free = Network(
+        latency=((0.0,) * len(rows),) * len(rows),
+        bandwidth=tuple(tuple(None if b is None else 1e30 for b in row) for row in rows),
+    )
     computing = evaluate(instance.model_copy(update={"network": free}), plan).time_s
     return (evaluate(instance, plan).time_s - computing) / computing
 

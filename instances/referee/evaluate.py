@@ -191,7 +191,7 @@ def _pipelines(instance: Instance, plan: Plan, count: int) -> tuple[Pipeline, ..
 
 
 def _pipeline(instance: Instance, plan: Plan, row: tuple[int, ...], count: int) -> Pipeline:
-    latency, bandwidth = instance.network.latency, instance.network.bandwidth
+    latency, bandwidth, _ = instance.links
     work = Workload.of(instance.model, instance.training)
     message = work.message_bytes * plan.micro_batch
     steps: list[Step] = []
@@ -215,7 +215,7 @@ def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> fl
     """Seconds to average the gradient of one stage over its holders, in two rounds (D_s)."""
     if plan.replicas == 1:
         return 0.0
-    latency, bandwidth = instance.network.latency, instance.network.bandwidth
+    latency, bandwidth, _ = instance.links
     share = gradient / plan.replicas
     holders = Counter(row[stage] for row in plan.groups)
     slowest = 0.0

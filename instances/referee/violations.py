@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise, product
 from math import fsum
 
 from instances.instance import Instance
@@ -27,7 +28,7 @@ def violations(instance: Instance, plan: Plan, memory: bool = True) -> list[str]
     # Memory needs a legal grid and split to be meaningful.
     if memory and not found:
         found = _memory(instance, plan)
-    return found + _power(instance, plan)
+    return found + _links(instance, plan) + _power(instance, plan)
 
 
 def slot_bytes(instance: Instance, plan: Plan) -> tuple[float, ...]:
@@ -88,6 +89,28 @@ def _memory(instance: Instance, plan: Plan) -> list[str]:
                     f"stage {stage} on {gpu_name(instance, gpu)} needs {need:.0f} bytes, it has {capacity:.0f}"
                 )
     return found
+
+
+def _links(instance: Instance, plan: Plan) -> list[str]:
+    """Pairs without a link in a direction that is needed: neighbours need both, and so do holders of a stage."""
+    if all(all(row) for row in instance.links.linked):
+        return []
+    pairs: dict[tuple[int, int, str], None] = {}
+    for row in dict.fromkeys(plan.groups):
+        for stage, (k, j) in enumerate(pairwise(row)):
+            where = f"stages {stage} and {stage + 1} need it"
+            pairs |= {(k, j, where): None, (j, k, where): None}
+    for stage in range(plan.stages):
+        holders = Counter(row[stage] for row in plan.groups)
+        for k, j in product(holders, repeat=2):
+            if k != j or holders[k] > 1:
+                pairs[k, j, f"holders of stage {stage} need it"] = None
+    names = [group.name for group in instance.groups]
+    return [
+        f"there is no link from {names[k]} to {names[j]}, {where}"
+        for k, j, where in pairs
+        if instance.network.bandwidth[k][j] is None
+    ]
 
 
 def _power(instance: Instance, plan: Plan) -> list[str]:

@@ -14,6 +14,8 @@ from instances.tables import Tables
 from instances.workload import Workload
 
 Matrix = NDArray[np.float64]
+NO_LINK = 1e6
+"""How many times slower than the slowest link a missing one is, in DT-FM's own cost only: the referee decides."""
 
 
 class MessageTimes(NamedTuple):
@@ -65,7 +67,7 @@ def message_times_of(
     pairs = np.ix_(groups, groups)
     return MessageTimes.of(
         tables.latency[pairs],
-        tables.bandwidth[pairs],
+        np.where(tables.linked, tables.bandwidth, tables.bandwidth.min() / NO_LINK)[pairs],
         tables.message_bytes * tables.batch / replicas,
         instance.training.gradient_bytes * parameters / stages,
         replicas,

@@ -92,15 +92,15 @@ class GridCosts:
         return min(limit, target / goal.time_weight) if goal.time_weight > 0 else limit
 
     def allowed(self) -> tuple[Flags, Flags]:
-        """`can_serve[s, k, l]` and `can_flow[s, k, j]`: what memory and the number of GPUs allow."""
+        """`can_serve[s, k, l]` and `can_flow[s, k, j]`: what memory, links and the number of GPUs allow."""
         r, b = self.position
         groups, stages = len(self.tables.counts), self.stages
         can_serve = np.zeros((stages, groups, self.width), dtype=bool)
         for s in range(stages):
             fits = self.tables.fits[r, b, :, int(s == 0), int(s == stages - 1)]
             can_serve[s] = (np.arange(self.width) >= 1) & (np.arange(self.width) <= fits[:, None])
-        can_flow = np.ones((max(stages - 1, 0), groups, groups), dtype=bool)
-        can_flow[:, np.arange(groups), np.arange(groups)] = self.tables.counts > 1
+        can_flow = np.repeat(self.tables.linked[None], max(stages - 1, 0), axis=0)
+        can_flow[:, np.arange(groups), np.arange(groups)] &= self.tables.counts > 1
         return can_serve, can_flow
 
     def _trimmed(self, table: Floats) -> Floats:

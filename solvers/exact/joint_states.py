@@ -25,25 +25,28 @@ class JointStates(NamedTuple):
         [first, last, t, layers] s of the gradient exchange of a stage with so many layers.
     exchange_energy
         [first, last, t, layers] energy of it.
+    linked
+        [t] whether all its pipelines can exchange with each other.
     """
 
     digits: Ints
     powers: Ints
     exchange_s: Floats
     exchange_energy: Floats
+    linked: Flags
 
     def allowed(self, can_serve: Flags, counts: Ints, most_exchange_s: float) -> Flags:
         """[b, s, t, layers] the states that blocks of pipelines may be in.
 
-        Every member may hold the layers (`can_serve`, [r, s, k, layers]), its group has the GPUs (`counts`), and
-        the exchange is short enough.
+        Every member may hold the layers (`can_serve`, [r, s, k, layers]), its group has the GPUs (`counts`), all
+        are linked, and the exchange is short enough.
         """
         pipelines, stages = can_serve.shape[:2]
         used = (self.digits[:, :, None] == np.arange(len(counts))).sum(axis=1)
         quick = self.exchange_s <= most_exchange_s  # [first, last, t, layers]
         ends = np.arange(stages)
         fine = quick[(ends == 0).astype(int), (ends == stages - 1).astype(int)]
-        fine &= (used <= counts).all(axis=1)[:, None]
+        fine &= ((used <= counts).all(axis=1) & self.linked)[:, None]
         members = self.digits.shape[1]
         return np.array(
             [
@@ -61,16 +64,18 @@ def joint_states(tables: Tables, pipelines: int, width: int) -> JointStates:
     gradient = tables.gradient[:, :, :width] / pipelines  # bytes that one holder serves
     seconds = np.zeros((2, 2, len(digits), width))
     energy = np.zeros_like(seconds)
+    linked = np.ones(len(digits), dtype=bool)
     for r in range(pipelines):
         out, into = np.zeros_like(seconds), np.zeros_like(seconds)
         for q in range(pipelines):
             if q != r:
                 k, j = digits[:, r], digits[:, q]
+                linked &= tables.linked[k, j]
                 for total, a, b in ((out, k, j), (into, j, k)):
                     total += tables.latency[a, b][:, None] + gradient[:, :, None] / tables.bandwidth[a, b][:, None]
                 energy += 2 * gradient[:, :, None] * tables.per_byte[k, j][:, None]
         seconds = np.maximum(seconds, 2 * np.maximum(out, into))
-    return JointStates(digits, powers, seconds, energy)
+    return JointStates(digits, powers, seconds, energy, linked)
 
 
 def joint_entries(tables: Tables, pipelines: int, stages: int, width: int) -> float:

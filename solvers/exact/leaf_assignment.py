@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -93,6 +93,16 @@ class LeafAssignment(Generic[V]):
             uses = self.uses(k)
             if uses and count < self.replicas * self.stages:
                 yield f"gpus_of_{k}", int(count), uses
+
+    def unlinked(self) -> Iterator[tuple[str, list[V]]]:
+        """(name, variables) of pairs of slots of one stage and groups that cannot exchange: at most one is 1."""
+        pairs = np.argwhere(~self.tables.linked).tolist()
+        for s in range(self.stages):
+            for r, q in combinations(range(self.replicas), 2):
+                for k, j in pairs:
+                    ours, theirs = self.on(r, s, k), self.on(q, s, j)
+                    if ours and theirs:
+                        yield f"no_link_{s}_{r}_{q}_{k}_{j}", ours + theirs
 
     def powered(self) -> Iterator[tuple[str, list[tuple[float, V]]]]:
         """(name, (share of the cap, variable)) of every site whose power cap plans could break."""

@@ -137,8 +137,23 @@ def measure(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-unty
 
 
 @inner
+def missing_links(o, q, group, start, replicas, stages):  # type: ignore[no-untyped-def]
+    """Pairs of neighbours and pairs of holders without a link, of the slots from group[start] on."""
+    missing = 0
+    if o.all_linked:
+        return missing
+    for slot in range(replicas * stages):
+        row = o.unlinked + o.endpoints * q[u(o.endpoint + group[u(start + slot)])]
+        if (slot + 1) % stages != 0:
+            missing += q[u(row + q[u(o.endpoint + group[u(start + slot + 1)])])]
+        for other in range(slot + stages, replicas * stages, stages):
+            missing += q[u(row + q[u(o.endpoint + group[u(start + other)])])]
+    return missing
+
+
+@inner
 def violation(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-untyped-def]
-    """Layers that do not fit, summed over slots, and the relative power excess, summed over sites."""
+    """Layers that do not fit and missing links, and the relative power excess, summed over sites."""
     over = 0
     replicas = q[o.replicas + r_index]
     fits = o.fits + 4 * o.groups * (r_index * o.choices + b)
@@ -146,6 +161,7 @@ def violation(o, q, f, r_index, b, stages, layers, group):  # type: ignore[no-un
         kind = fits + kind_of(s, stages)
         for r in range(replicas):
             over += max(0, layers[s] - q[u(kind + 4 * group[u(r * stages + s)])])
+    over += missing_links(o, q, group, np.int64(0), replicas, stages)
     return over, power_excess(o, q, f, group, replicas * stages)
 
 

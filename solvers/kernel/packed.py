@@ -24,7 +24,8 @@ TIME, ENERGY, EXCESS, VALUE, SCORE = range(5)
 """Entries of f and of every result: T, E, violation, objective value, score that the search compares."""
 IDLE, ABOVE, NEIGHBOURS, HOLDERS, SUM_PIPELINES, SUM_EXCHANGES, OVER, POWER = range(5, 13)
 """Entries of f: idle power, energy above idle per micro-batch, J/byte between neighbours, J between holders,
-sums of the fourth powers of T_r and of D_s, layers that do not fit, relative excess of the power caps."""
+sums of the fourth powers of T_r and of D_s, layers that do not fit plus links that are missing, relative excess of the
+power caps."""
 GOAL = 16
 TIME_WEIGHT, ENERGY_WEIGHT, TIME_CAP, ENERGY_CAP, PENALTY, SURROGATE = range(6)
 """Entries of f from GOAL on, and of `Packed.goal`; the search changes them, for example to move along a front."""
@@ -43,6 +44,7 @@ class Offsets(NamedTuple):
     message_bytes: float  # A
     symmetric: bool  # every link is like its reverse
     link_energy: bool  # some link takes energy
+    all_linked: bool  # no link is missing
     groups: int  # K
     endpoints: int
     sites: int  # with a power cap
@@ -59,6 +61,7 @@ class Offsets(NamedTuple):
     group: int  # [n] group of each of its slots r * S + s, then of each unused GPU
     slot_endpoint: int  # [n] endpoint of each of its slots
     stage_endpoints: int  # [n] scratch
+    unlinked: int  # [c, c] 1 where there is no link
     # in f
     caps: int
     rates: int
@@ -119,6 +122,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         "group": np.repeat(np.arange(len(tables.counts)), tables.counts),
         "slot_endpoint": np.zeros(gpus),
         "stage_endpoints": np.zeros(gpus),
+        "unlinked": ~tables.linked[np.ix_(members, members)],
     }
     floats = {
         "caps": tables.power_caps,
@@ -142,6 +146,7 @@ def pack(tables: Tables, goal: Goal) -> Packed:
         message_bytes=tables.message_bytes,
         symmetric=bool((latency == latency.T).all() and (inverse == inverse.T).all()),
         link_energy=bool(energy.any()),
+        all_linked=bool(tables.linked.all()),
         groups=len(tables.counts),
         endpoints=len(members),
         sites=len(tables.power_caps),
@@ -205,7 +210,8 @@ def find_endpoints(tables: Tables) -> tuple[Ints, Ints]:
     """Endpoint of each group, and one group of each endpoint; groups of one endpoint have equal rows and columns."""
     known: dict[bytes, int] = {}
     matrices = [
-        np.concatenate([matrix, matrix.T], axis=1) for matrix in (tables.latency, tables.bandwidth, tables.per_byte)
+        np.concatenate([matrix, matrix.T], axis=1)
+        for matrix in (tables.latency, tables.bandwidth, tables.per_byte, tables.linked)
     ]
     rows = np.ascontiguousarray(np.concatenate(matrices, axis=1))
     endpoint = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)

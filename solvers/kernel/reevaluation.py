@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from solvers.core.compiled import inner
-from solvers.kernel.evaluation import exchange_cost, kind_of, pipeline_cost, power_excess, u
+from solvers.kernel.evaluation import exchange_cost, kind_of, missing_links, pipeline_cost, power_excess, u
 from solvers.kernel.packed import B_INDEX, COUNT, FITS, REPLICAS, STAGES
 from solvers.kernel.state import exchange_from_ports, score_plan
 from solvers.kernel.surrogate import fourth_power
@@ -42,5 +42,6 @@ def try_plan(o, q, f, group, result):  # type: ignore[no-untyped-def]
         exchange = max(exchange, seconds)
         exchanges += fourth_power(seconds)
         holders += per_byte * share
+    over += missing_links(o, q, q, o.group, replicas, stages)
     excess = over + power_excess(o, q, f, group, replicas * stages)
     score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, neighbours, holders, excess, result)

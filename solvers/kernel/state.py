@@ -7,7 +7,7 @@ all swaps of two positions, and no GPU can be used twice.
 from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
-from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, pipeline_cost, u
+from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, missing_links, pipeline_cost, u
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
@@ -73,7 +73,7 @@ def score_plan(o, q, f, slowest, exchange, pipelines, exchanges, idle, above, ne
     idle, above, neighbours, holders
         As the entries of f.
     excess
-        Violation of memory and power.
+        Violation of memory, links and power.
     """
     replicas = q[REPLICAS]
     time = slowest + exchange
@@ -198,7 +198,7 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
             site = q[u(o.site + k)]
             if site >= 0:
                 f[u(o.draw + site)] += f[u(o.rates + 3 * k + 2)]
-    f[IDLE], f[OVER] = idle, over
+    f[IDLE], f[OVER] = idle, over + missing_links(o, q, q, o.group, replicas, stages)
     for s in range(stages):
         share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
         f[o.stage + 3 * s + 2] = share

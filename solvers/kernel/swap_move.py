@@ -67,6 +67,24 @@ def changed_exchange(o, q, f, s, r, k):  # type: ignore[no-untyped-def]
     return 2 * worst, per_byte
 
 
+@inner
+def missing_at(o, q, slot):  # type: ignore[no-untyped-def]
+    """Links missing from a used slot to its neighbours and to the other holders of its stage."""
+    stages = q[STAGES]
+    s = slot % stages
+    row = o.unlinked + o.endpoints * q[u(o.endpoint + q[u(o.group + slot)])]
+    missing = 0
+    if s > 0:
+        missing += q[u(row + q[u(o.endpoint + q[u(o.group + slot - 1)])])]
+    if s < stages - 1:
+        missing += q[u(row + q[u(o.endpoint + q[u(o.group + slot + 1)])])]
+    for r in range(q[REPLICAS]):
+        other = r * stages + s
+        if other != slot:
+            missing += q[u(row + q[u(o.endpoint + q[u(o.group + other)])])]
+    return missing
+
+
 @inlined
 def power_excess_after(o, q, f, leaving, entering):  # type: ignore[no-untyped-def]
     """Relative power excess if a GPU of group `entering` took the place of one of group `leaving`."""
@@ -158,7 +176,12 @@ def try_swap(o, q, f, i, j, result):  # type: ignore[no-untyped-def]
             exchanges += fourth_power(seconds) - fourth_power(f[stage])
             holders += (per_byte - f[stage + 1]) * f[stage + 2]
 
+    # A pair of the two slots counts twice before and after: the table is symmetric, so it cancels out.
+    if not o.all_linked:
+        over -= missing_at(o, q, i) + (missing_at(o, q, j) if inside else 0)
     q[o.group + i], q[o.group + j] = g, k
+    if not o.all_linked:
+        over += missing_at(o, q, i) + (missing_at(o, q, j) if inside else 0)
     row = o.pipeline + 3 * r
     start = o.group + r * stages
     seconds, busy, per_byte = pipeline_cost(o, q, f, b, count, q, o.layers, q, start, stages)
@@ -192,7 +215,11 @@ def place_gpu(o, q, f, slot, k):  # type: ignore[no-untyped-def]
         f[o.draw + q[o.site + old]] -= f[o.rates + 3 * old + 2]
     if q[o.site + k] >= 0:
         f[o.draw + q[o.site + k]] += f[o.rates + 3 * k + 2]
+    if not o.all_linked:
+        f[OVER] -= missing_at(o, q, slot)
     q[o.group + slot] = k
+    if not o.all_linked:
+        f[OVER] += missing_at(o, q, slot)
     c, d = q[o.endpoint + old], q[o.endpoint + k]
     if c == d:
         return

@@ -68,6 +68,7 @@ def short_paths(tables: Tables, sites: list[Site]) -> Iterator[list[Site]]:
     the links of their GPU groups.
     """
     seconds = tables.latency + tables.message_bytes * tables.batch / tables.bandwidth
+    seconds[~tables.linked] = 1000 * seconds.max()  # far away, but a number: the referee decides
     members = [list(dict.fromkeys(site.gpus)) for site in sites]
     far = np.array([[seconds[np.ix_(here, there)].mean() for there in members] for here in members])
     far = far + far.T

@@ -11,7 +11,7 @@ import pytest
 from bench.records.task import Task
 from bench.reporting.metrics import ContradictionError
 from bench.reporting.plots.savings import savings_figure
-from bench.reporting.report import COLUMNS, make_report, write_report
+from bench.reporting.report import COLUMNS, _far_off, make_report, write_report
 from bench.runs.store import Store
 from instances.errors import InputError
 from solvers.core.interface import Outcome, Status
@@ -170,3 +170,15 @@ def test_what_cannot_be_drawn_is_written(tmp_path: Path) -> None:
     time, energy = savings_figure(make_report(folder_with(tmp_path, SHAPES["no baseline"])).runs).axes
     for axes in (time, energy):
         assert [text.get_text() for text in axes.texts] == ["memetic: n/a"]
+
+
+def test_a_baseline_far_beyond_the_best_known_value_is_pointed_out() -> None:
+    rows = [("megatron", 999.0001), ("megatron", 998.9), ("dtfm", None), ("memetic", 5000.0)]
+    runs = pd.DataFrame(
+        [
+            {"solver": solver, "instance": "pool", "objective": f"o{i}", "best_known_gap": gap}
+            for i, (solver, gap) in enumerate(rows)
+        ]
+    )
+    (line,) = _far_off(runs, ("megatron", "dtfm"))
+    assert line.startswith("megatron on pool, o0: its plan is 1e+03 times the best known value")

@@ -16,6 +16,7 @@ from solvers.brute import Brute
 from solvers.core.interface import Budget, Monitor, Problem
 from solvers.memetic.algorithm import Memetic, make_search
 from solvers.memetic.grids import grids_to_search
+from tests.missing_links import without_links
 from tests.random_instances import random_instance
 from tests.random_plans import with_ample_memory
 
@@ -31,11 +32,12 @@ def goal_of(objective: str) -> Goal:
 class Bench:
     """A search on a random instance, and one of its plans in the memory of the kernel."""
 
-    def __init__(self, seed: int, ample: bool = True, warm: int = 3000) -> None:
+    def __init__(self, seed: int, ample: bool = True, warm: int = 3000, gaps: bool = False) -> None:
         from solvers.memetic.search import advance
 
         instance = random_instance(seed, gpus=5 + seed % 4)
-        self.instance = with_ample_memory(instance) if ample else instance
+        instance = with_ample_memory(instance) if ample else instance
+        self.instance = without_links(instance, seed) if gaps else instance
         objective = OBJECTIVES[seed % len(OBJECTIVES)]
         self.problem = Problem(self.instance, goal_of(objective))
         self.tables = self.problem.tables
@@ -86,9 +88,9 @@ class Bench:
         self.load(self.grids[g])
 
 
-def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any]) -> int:
+def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any], gaps: bool = False) -> int:
     """Apply a change to every plan of a search and check what comes of it; how many changes there were."""
-    bench = Bench(seed, ample)
+    bench = Bench(seed, ample, gaps=gaps)
     made = 0
     for g, e in bench.members():
         bench.recall(g, e)
@@ -102,8 +104,9 @@ def on_every_member(seed: int, ample: bool, change: Callable[[Bench, int], Any])
 @pytest.mark.parametrize("ample", [True, False], ids=["ample", "limits"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_members_of_the_population_are_whole_plans(seed: int, ample: bool) -> None:
-    """What crossover, repair, construction, annealing and local search leave behind."""
-    on_every_member(seed, ample, lambda bench, g: bench.grids[g])
+    """What crossover, repair, construction, annealing and local search leave behind, with all links and without."""
+    for gaps in (False, True):
+        on_every_member(seed, ample, lambda bench, g: bench.grids[g], gaps)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -141,6 +144,27 @@ def test_structural_moves_make_whole_plans_and_are_evaluated_as_the_referee_does
         return bench.grids[g]
 
     on_every_member(seed, ample, change)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_swaps_count_missing_links_as_the_whole_plan_does(seed: int) -> None:
+    from tests.solvers.kernel_calls import do_swap, try_swap
+
+    result = np.zeros(5)
+
+    def change(bench: Bench, g: int) -> Any:
+        slots = bench.p.q[5]
+        for i, j in ((0, slots - 1), (0, 1), (slots // 2, len(bench.p.group) - 1)):
+            if i < slots and i != j < len(bench.p.group):
+                try_swap(*bench.p[:3], i, j, result)
+                do_swap(*bench.p[:3], i, j)
+                np.testing.assert_allclose(result, bench.p.result, rtol=CLOSE, atol=1e-9)
+                tried = result.copy()
+                bench.load(bench.grids[g])
+                np.testing.assert_allclose(tried, bench.p.result, rtol=CLOSE, atol=1e-9)
+        return bench.grids[g]
+
+    on_every_member(seed, True, change, gaps=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

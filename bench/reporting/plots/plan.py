@@ -113,7 +113,7 @@ def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, **look
 
 def _draw_link(sheet: Sheet, box: Box, widths: dict[tuple[int, int], float], ax: Axes) -> None:
     here, there = sheet.plan.groups[box.pipeline][box.stage : box.stage + 2]
-    network = sheet.instance.network
+    network = sheet.instance.links
     marks = _marks_of(sheet.evaluation.slowest, box, link=True)
     look: dict[str, Any] = {"color": ALARM if marks else "0.35", "solid_capstyle": "butt", "gid": "link"}
     x, y = box.x + WIDTH, box.y + BOX_HEIGHT / 2
@@ -140,7 +140,7 @@ def _marks_of(pipeline: Pipeline, box: Box, link: bool) -> list[str]:
 
 def _link_widths(sheet: Sheet) -> dict[tuple[int, int], float]:
     """Points by pair of groups: the longer a message is under way, the thicker, on a logarithmic scale."""
-    times, latency = {}, sheet.instance.network.latency
+    times, latency = {}, sheet.instance.links.latency
     for pipeline in sheet.evaluation.pipelines:
         row = sheet.plan.groups[pipeline.number]
         for step in pipeline.steps:

@@ -40,7 +40,7 @@ def instance_of(scenario: str, layers: int, batch: int, flops: float, payload: f
     """Their 64 V100s in one of their networks as their scheduler saw it, with the sizes of a row."""
     made = generate("dtfm", GPUS, 0, {"scenario": scenario, "model": "gpt3-1.3b"})
     plain = {"flops": flops, "half_batch": None, "memory": AMPLE}
-    bandwidth = tuple(tuple(rate * payload for rate in row) for row in made.network.bandwidth)
+    bandwidth = tuple(tuple(rate * payload for rate in row) for row in made.links.bandwidth)
     return made.model_copy(
         update={
             "model": model_of(layers),

@@ -31,6 +31,8 @@ class Assignment(LeafAssignment[Variable]):
         self._hold_layers()
         self._limit_gpus()
         self._limit_power()
+        for _, apart in self.unlinked():
+            model.add_at_most_one(apart)
         for _, first, second in self.interchangeable():
             model.add(sum(k * x for k, x in first) <= sum(k * x for k, x in second))
         for plan in subproblem.forbidden:

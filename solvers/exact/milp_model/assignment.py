@@ -27,6 +27,8 @@ class Assignment(LeafAssignment[Variable]):
         self._hold_layers()
         self._limit_gpus()
         self._limit_power()
+        for name, apart in self.unlinked():
+            model += total(apart) <= 1, name
         for name, *first_groups in self.interchangeable():
             first, second = (weighted([(x, float(k)) for k, x in row]) for row in first_groups)
             model += first <= second, name

@@ -51,12 +51,12 @@ class Exchange:
 
     def _join(self, s: int, r: int, q: int, cost: Floats) -> None:
         """Every holder of stage s in pipeline r meets the one in pipeline q."""
-        assignment, counts = self._assignment, self._tables.counts
+        assignment, counts, linked = self._assignment, self._tables.counts, self._tables.linked
         ours, theirs = defaultdict(list), defaultdict(list)
         for k, held in assignment.serve[r, s]:
             for j, count in assignment.serve[q, s]:
                 quick = cost[k, j, held] <= assignment.subproblem.sync_high
-                if count == held and quick and (k != j or counts[k] > 1):
+                if count == held and quick and linked[k, j] and (k != j or counts[k] > 1):
                     meet = assignment.model.add_variable(f"meet_{s}_{r}_{q}_{k}_{j}_{held}", 0, 1)
                     self.meet[s, r, q, k, j, held] = meet
                     ours[k, held].append(meet)
