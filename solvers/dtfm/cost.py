@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from solvers.core.compiled import compiled
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.message_times import Matrix
-from solvers.dtfm.path import path_length, shortest_path
+from solvers.dtfm.path import NOISE, path_length, shortest_path
 
 Groups = NDArray[np.int64]
 
@@ -66,10 +66,14 @@ def group_distances(hop: Matrix, groups: Groups) -> Matrix:
 
 
 @compiled
-def cost_parts(hop: Matrix, exchange: Matrix, groups: Groups) -> tuple[float, float]:
-    """Return (DATAP, PIPELINEP) in s, unchecked: the searches' inner loop."""
+def cost_parts(hop: Matrix, exchange: Matrix, groups: Groups, limit: float = np.inf) -> tuple[float, float]:
+    """Return (DATAP, PIPELINEP) in s, unchecked: the searches' inner loop. PIPELINEP may be infinite beyond `limit`."""
+    data_parallel = data_parallel_seconds(exchange, groups)
+    if data_parallel > limit:
+        return data_parallel, np.inf
     distances = group_distances(hop, groups)
-    return data_parallel_seconds(exchange, groups), path_length(distances, shortest_path(distances))
+    order = shortest_path(distances, (limit * (1 + NOISE) - data_parallel) / 2)
+    return data_parallel, path_length(distances, order) if order.size else np.inf
 
 
 def partition_cost(hop: Matrix, exchange: Matrix, groups: Groups) -> PartitionCost:
@@ -87,7 +91,7 @@ def read_pipelines(hop: Matrix, groups: Groups) -> NDArray[np.int64]:
         of the path comes first is arbitrary: this cost does not tell them apart.
     """
     check_input(hop, hop, groups)
-    order = shortest_path(group_distances(hop, groups))
+    order = shortest_path(group_distances(hop, groups), np.inf)
     pipelines = np.empty(groups.shape[::-1], dtype=np.int64)
     pipelines[:, 0] = groups[order[0]]
     for stage in range(1, order.size):

@@ -110,61 +110,110 @@ def two_lightest(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @compiled
-def held_karp(weights: NDArray[np.float64], limit: float) -> NDArray[np.int64]:
-    """Return a shortest path through all groups; O(S^2 2^S) time, O(S 2^S) memory.
+def allowed_lengths(weights: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
+    """Return for each set of visited groups how long a path over them may be so that a whole one is within `limit`.
 
-    `limit` is the length of a path that is known, or infinite: beginnings that cannot end below it are
-    dropped. What is still to come is at least half of the two lightest edges at each group to come and of
-    the lightest at the last one, but for one edge at the far end.
+    What is still to come is at least half of the two lightest edges at each group to come, but for one edge at the far
+    end, and of the lightest at the last one, which the caller adds.
     """
     size = weights.shape[0]
-    full = (1 << size) - 1
     lightest = two_lightest(weights)
-    shortest = np.full((full + 1, size), np.inf)  # [visited, last]: shortest path over exactly these groups
-    for start in range(size):
-        shortest[1 << start, start] = 0.0
-    for visited in range(1, full):
-        to_come = 0.0
-        largest = 0.0
+    allowed = np.empty(1 << size)
+    for visited in range(1 << size):
+        to_come, largest = 0.0, 0.0
         for group in range(size):
             if not visited >> group & 1:
                 to_come += lightest[group, 0] + lightest[group, 1]
                 largest = max(largest, lightest[group, 1])
-        allowed = limit - (to_come - largest) / 2
+        allowed[visited] = limit - (to_come - largest) / 2
+    return allowed
+
+
+@compiled
+def shortest_halves(weights: NDArray[np.float64], counts: NDArray[np.int64], limit: float) -> NDArray[np.float64]:
+    """Return [visited, last]: the shortest path over exactly these groups, up to half of all; infinite if hopeless."""
+    size = weights.shape[0]
+    nearest = two_lightest(weights)[:, 0]
+    allowed = allowed_lengths(weights, limit)
+    shortest = np.full((1 << size, size), np.inf)
+    for start in range(size):
+        shortest[1 << start, start] = 0.0
+    for visited in range(1, 1 << size):
+        if counts[visited] >= (size + 1) // 2:
+            continue
         for last in range(size):
             so_far = shortest[visited, last]
-            if so_far + lightest[last, 0] / 2 > allowed or so_far == np.inf:
+            if so_far + nearest[last] / 2 > allowed[visited] or so_far == np.inf:
                 continue
             for new in range(size):
                 if not visited >> new & 1:
                     extended = visited | 1 << new
                     shortest[extended, new] = min(shortest[extended, new], so_far + weights[last, new])
-    order = np.empty(size, np.int64)
-    visited = full
-    order[size - 1] = np.argmin(shortest[full])
-    for place in range(size - 1, 0, -1):  # the predecessor is the one that gives the stored value
-        last = order[place]
-        visited ^= 1 << last
-        order[place - 1] = np.argmin(shortest[visited] + weights[:, last])
-    return order
+    return shortest
 
 
 @compiled
-def shortest_path(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def retrace(weights: NDArray[np.float64], shortest: NDArray[np.float64], visited: int, last: int) -> NDArray[np.int64]:
+    """Return the path of length shortest[visited, last], from its last group back to its first."""
+    order = np.empty(weights.shape[0], np.int64)
+    order[0] = last
+    size = 1
+    visited ^= 1 << last
+    while visited:  # the predecessor is the one that gives the stored value
+        last = int(np.argmin(shortest[visited] + weights[:, last]))
+        visited ^= 1 << last
+        order[size] = last
+        size += 1
+    return order[:size]
+
+
+@compiled
+def held_karp(weights: NDArray[np.float64], limit: float) -> NDArray[np.int64]:
+    """Return a shortest path through all groups, or no group if every path is longer than `limit`.
+
+    Both halves of a path are shortest paths over their groups; O(S^2 2^S) time, O(S 2^S) memory.
+    """
+    size = weights.shape[0]
+    if size == 1:
+        return np.zeros(1, np.int64)
+    full = (1 << size) - 1
+    counts = np.zeros(full + 1, np.int64)
+    for visited in range(1, full + 1):
+        counts[visited] = counts[visited >> 1] + (visited & 1)
+    shortest = shortest_halves(weights, counts, limit)
+    least, half, left, right = np.inf, 0, 0, 0
+    for visited in np.flatnonzero(counts == size // 2):
+        for last in range(size):
+            if shortest[visited, last] == np.inf:
+                continue
+            for other in range(size):
+                length = shortest[visited, last] + weights[last, other] + shortest[full ^ visited, other]
+                if length < least:
+                    least, half, left, right = length, int(visited), last, other
+    if least > limit:
+        return np.empty(0, np.int64)
+    begin = retrace(weights, shortest, half, left)[::-1]
+    return np.concatenate((begin, retrace(weights, shortest, full ^ half, right)))
+
+
+@compiled
+def shortest_path(weights: NDArray[np.float64], limit: float) -> NDArray[np.int64]:
     """Order the groups so that the sum of weights between neighbours is least.
 
     Parameters
     ----------
     weights : (S, S), symmetric; the diagonal is not used
+    limit : paths longer than this are of no use; infinite if all are
 
     Returns
     -------
-    order : (S,), the groups from one end of the path to the other
+    order : (S,), the groups from one end of the path to the other, or (0,) if no path is found within the limit
     """
     size = weights.shape[0]
     if size <= UNLIMITED_STAGES:
-        return held_karp(weights, np.inf)
+        return held_karp(weights, limit)
     known = improved_path(weights)
+    length = path_length(weights, known)
     if size > EXACT_STAGES:
-        return known
-    return held_karp(weights, path_length(weights, known) * (1 + NOISE))
+        return known if length <= limit else known[:0]
+    return held_karp(weights, min(limit, length) * (1 + NOISE))

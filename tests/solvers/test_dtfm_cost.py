@@ -89,7 +89,7 @@ def test_the_path_is_a_shortest_path(weights: np.ndarray) -> None:
     shortest = min(path_length(weights, np.array(p)) for p in permutations(range(size)))
     known = path_length(weights, improved_path(weights))
     assert known >= shortest - 1e-9
-    for order in (shortest_path(weights), held_karp(weights, known * (1 + 1e-12))):
+    for order in (shortest_path(weights, np.inf), held_karp(weights, known * (1 + 1e-12))):
         assert sorted(order) == list(range(size))
         assert path_length(weights, order) == pytest.approx(shortest, rel=1e-12)
 
@@ -101,13 +101,23 @@ def test_dropping_hopeless_beginnings_leaves_the_path_exact(size: int) -> None:
         weights = generator.random((size, size))
         weights += weights.T
         exact = path_length(weights, held_karp(weights, np.inf))
-        assert path_length(weights, shortest_path(weights)) == pytest.approx(exact, rel=1e-12)
+        assert path_length(weights, shortest_path(weights, np.inf)) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 5, 11, 18])
+def test_no_path_is_returned_where_all_are_longer_than_the_limit(size: int) -> None:
+    generator = np.random.default_rng(size)
+    weights = generator.random((size, size))
+    weights += weights.T
+    length = path_length(weights, shortest_path(weights, np.inf))
+    assert shortest_path(weights, length * (1 - 1e-9)).size == 0
+    assert path_length(weights, shortest_path(weights, length * (1 + 1e-9))) == pytest.approx(length, rel=1e-12)
 
 
 def test_many_stages_get_a_path_that_neither_reversal_nor_move_would_shorten_much() -> None:
     """40 groups on a line in random order: the only good path is the line, 39 long."""
     places = np.random.default_rng(0).permutation(40).astype(float)
-    order = shortest_path(np.abs(places[:, None] - places[None, :]))
+    order = shortest_path(np.abs(places[:, None] - places[None, :]), np.inf)
     assert sorted(order) == list(range(40))
     assert np.all(np.abs(np.diff(places[order])) == 1)
 
