@@ -182,14 +182,15 @@ def held_karp(weights: NDArray[np.float64], limit: float) -> NDArray[np.int64]:
         counts[visited] = counts[visited >> 1] + (visited & 1)
     shortest = shortest_halves(weights, counts, limit)
     least, half, left, right = np.inf, 0, 0, 0
-    for visited in np.flatnonzero(counts == size // 2):
+    for found in np.flatnonzero(counts == size // 2):
+        visited = int(found)
         for last in range(size):
             if shortest[visited, last] == np.inf:
                 continue
             for other in range(size):
                 length = shortest[visited, last] + weights[last, other] + shortest[full ^ visited, other]
                 if length < least:
-                    least, half, left, right = length, int(visited), last, other
+                    least, half, left, right = length, visited, last, other
     if least > limit:
         return np.empty(0, np.int64)
     begin = retrace(weights, shortest, half, left)[::-1]
