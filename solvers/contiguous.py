@@ -13,7 +13,7 @@ The rule, for a reader with a pencil:
    within memory; try every micro-batch size, and both ends of the pipelines as the first.
 
 Before all that, the GPUs in listed order, with layers shared equally and by speed (placements/site_by_site.py). The
-best plan by the goal is kept.
+best plan by the goal is kept. Two options leave out parts of the rule, so that a table can say what each is worth.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from solvers.core.registry import register
 from solvers.core.tiny_problem import tiny_problem
 from solvers.placements.best_plans import BestPlans
 from solvers.placements.site_by_site import placements
+from solvers.placements.uniform import best_uniform
+
+CHOICES = {"order": ("sites", "listed"), "gpus": ("any", "all")}
 
 
 @register
@@ -35,8 +38,16 @@ from solvers.placements.site_by_site import placements
 class Contiguous(Solver):
     """Tries every placement of the rule in the module's docstring once; no randomness. Values plans by the goal."""
 
+    order: str = "sites"  # or `listed`: the GPUs in listed order alone, with layers shared equally and by speed
+    gpus: str = "any"  # or `all`: as many GPUs as the usual launch uses, none left out because it is slow or far away
+
     name: ClassVar[str] = "contiguous"
     summary: ClassVar[str] = "site by site: stages or pipelines inside sites along a short path, layers by speed"
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"option {name!r}: {getattr(self, name)!r} is neither {' nor '.join(choices)}")
 
     def warm_up(self) -> None:
         """Compile the evaluation of placements, or load the compiled code."""
@@ -49,10 +60,14 @@ class Contiguous(Solver):
             return Outcome(Status.UNKNOWN, limit_reached=True)
         tables = problem.tables
         plans = BestPlans(tables, problem.goal, slack=1.0)
+        used = None
+        if self.gpus == "all":
+            usual, _ = best_uniform(problem.instance, tables)
+            used = usual.replicas * usual.stages if usual else tables.gpus
 
         cut_short = False
         plan: Plan | None = None
-        for placement in placements(problem.instance, tables):
+        for placement in placements(problem.instance, tables, self.order == "listed", used):
             if deadline.passed:
                 cut_short = True
                 break

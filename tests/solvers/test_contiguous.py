@@ -15,7 +15,8 @@ from bench.runs.suite import read_suite, tasks_of
 from instances.generator.family import generate
 from instances.instance import Instance
 from instances.tables import Tables
-from solvers.core.interface import Budget, Status
+from solvers.contiguous import Contiguous
+from solvers.core.interface import Budget, Monitor, Status
 from solvers.kernel.packed import pack
 from solvers.placements.columns import new_columns
 from solvers.placements.layouts import pipelines_inside_sites, stages_across_sites, stages_inside_sites
@@ -194,3 +195,36 @@ def test_a_thousand_gpus_take_less_than_ten_seconds(family: str, objective: str)
     outcome = outcome_of("contiguous", problem)
     assert outcome.plan is not None
     assert time.process_time() - before < 10
+
+
+# Parts of the rule
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_part_of_the_rule_can_be_left_out_and_never_helps_by_that(seed: int) -> None:
+    """The usual launch, listed order and all GPUs, site by site with all GPUs, any GPUs: each no worse."""
+    problem = problem_of(random_instance(seed, gpus=8), "time")
+    usual = outcome_of("megatron", problem)
+    steps: list[dict[str, str]] = [{"order": "listed", "gpus": "all"}, {"gpus": "all"}, {}]
+    outcomes = [Contiguous(**step).solve(problem, Budget(), Monitor()) for step in steps]
+    if usual.plan is None:
+        return
+    values = [problem.value(outcome.plan) for outcome in (usual, *outcomes) if outcome.plan is not None]
+    assert len(values) == 4
+    assert all(after <= before * (1 + CLOSE) for before, after in itertools.pairwise(values))
+    for outcome in outcomes[:2]:
+        assert outcome.plan is not None
+        assert outcome.plan.replicas * outcome.plan.stages == usual.plan.replicas * usual.plan.stages
+
+
+def test_in_listed_order_ranks_are_those_of_the_usual_launch() -> None:
+    problem = problem_of(hand_instance(), "time")
+    plan = Contiguous(order="listed").solve(problem, Budget(), Monitor()).plan
+    assert plan is not None
+    ranks = [group for column in zip(*plan.groups, strict=True) for group in column]
+    assert ranks == sorted(ranks) or ranks == sorted(ranks, reverse=True)
+
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(ValueError, match="option 'order': 'random' is neither sites nor listed"):
+        Contiguous(order="random")
