@@ -16,6 +16,7 @@ from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
 from bench.cli.plans import evaluate, solve
 from bench.cli.problems import describe, generate
+from bench.cli.reproduction import reproduce
 from bench.cli.simulations import fidelity, sensitivity, simulate
 from instances.errors import InputError
 
@@ -25,7 +26,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(evaluate, simulate, solve, solvers, families, suites, generate, describe),
-    *(run, best, report, sensitivity, fidelity, verify, warmup),
+    *(run, reproduce, best, report, sensitivity, fidelity, verify, warmup),
 )
 for command in COMMANDS:
     app.command()(command)

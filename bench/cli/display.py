@@ -9,9 +9,10 @@ from pathlib import Path
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
+from bench.cli.options import say
+from bench.cli.tables import Answers, show_table
 from bench.reporting.formatting import percent, significant
 from instances.objective import parse_objective
 from instances.plan import gpu_name
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def show_evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeasible) -> None:
     """What a plan costs, and what each GPU does; or why it is infeasible."""
-    console = _console()
+    console = Answers()
     if isinstance(checked, Infeasible):
         for reason in checked.reasons:
             console.print(f"infeasible: {reason}")
@@ -63,12 +64,12 @@ def show_schedules(costs: Sequence[ScheduleCost]) -> None:
         numbers = significant(cost.time_s, 6), significant(cost.energy_j, 6), significant(max(cost.memory) / 2**30)
         flying = " ".join(map(str, cost.in_flight))
         shown.add_row(cost.schedule, *numbers, flying, "yes" if cost.fits else "no")
-    _console().print(shown)
+    Answers().print(shown)
 
 
 def show_simulations(instance: Instance, plans: Mapping[str, Plan], answer: Mapping[str, Any]) -> None:
     """What `simulate --json` says, a table for each plan, and how their ranking fares under jitter."""
-    console = _console()
+    console = Answers()
     for plan, row in zip(plans.values(), answer["plans"], strict=True):
         shape = f"{plan.replicas} x {plan.stages} (pipelines x stages), micro-batch {plan.micro_batch}"
         capacity = [min(instance.groups[k].memory for k in column) for column in zip(*plan.groups, strict=True)]
@@ -102,7 +103,7 @@ def _of_draws(row: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
 
 def show_result(result: Result) -> None:
     """The answer of a solver: status, value, bound and plan."""
-    console = _console()
+    console = Answers()
     plan, unit = result.plan, parse_objective(result.objective).unit
     console.print(
         _facts(
@@ -131,15 +132,31 @@ def show_result(result: Result) -> None:
         console.print(front)
 
 
-def show_report(report: Report, path: Path) -> None:
-    """The summary by solver, every problem, and where the whole of it lies."""
-    # Plain text: a table as wide as it must be, which a terminal may scroll and a file keeps.
-    print(f"{report.brief}\n\n{report.table}")  # noqa: T201
+def show_report(report: Report, path: Path, wide: bool = False) -> None:
+    """The summary by solver and what it says, every problem, and where the whole of it lies."""
+    from bench.reporting.by_solver import QUALITY, in_words, savings_columns
+    from bench.reporting.report import LEFT, WANTED, columns_against
+
+    solvers = report.solvers.to_dict("records")
+    say(f"{fill(in_words(report.solvers, report.baselines))}\n")
+    show_table(QUALITY, solvers, LEFT, wide=wide)
+    say()
+    show_table(savings_columns(report.baselines), solvers, LEFT, wide=wide)
+    say()
+    columns = columns_against(report.baselines[0])
+    show_table(columns, report.summary.to_dict("records"), LEFT, wanted=WANTED, wide=wide)
     if report.missing:
-        print(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")  # noqa: T201
+        say(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")
     for line in report.beyond:
-        print(f"\nAlso in the folder: {line}.")  # noqa: T201
-    print(f"\nReport: {path}, {path.with_suffix('.html')}")  # noqa: T201
+        say(f"\nAlso in the folder: {line}.")
+    say(f"\nReport: {path}, {path.with_suffix('.html')}")
+    say(f"Next: geotrain-bench verify {path.parent}")
+
+
+def fill(text: str) -> str:
+    """Words folded to the width of a terminal; as they are where nobody but a file or a pipe reads."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    return TextWrapper(width, break_long_words=False, break_on_hyphens=False).fill(text)
 
 
 def show_list(columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]]) -> None:
@@ -149,18 +166,7 @@ def show_list(columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]])
     across = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     fold = TextWrapper(across, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False)
     for line in cells:
-        print(fold.fill("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()))  # noqa: T201
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which knows that a reader who has seen enough is no failure."""
-        raise BrokenPipeError
-
-
-def _console() -> Console:
-    # Names and units are printed as they are: "[s]" is seconds and not the markup for struck-out text.
-    return _Console(highlight=False, markup=False, emoji=False)
+        say(fold.fill("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()))
 
 
 def _plain(title: str | None, columns: Sequence[str]) -> Table:

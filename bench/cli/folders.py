@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import ANSWER_NO, DONE, FAILED, Json, print_json, say
+from bench.cli.options import ANSWER_NO, DONE, FAILED, Json, Wide, print_json, say
 from instances.errors import InputError
 
 
@@ -33,6 +33,7 @@ def run(
         f"{done.folder}: {done.finished} of {done.asked} runs have a result"
         + (f", {done.kept} of other code" if done.kept else "")
         + (f", {len(done.failed)} failed" if done.failed else "")
+        + f"\nNext: geotrain-bench report {done.folder}"
     )
     return FAILED if done.failed else DONE
 
@@ -69,6 +70,7 @@ def report(
             help="What savings are measured against, instead of megatron and dtfm; may be repeated.", metavar="NAME"
         ),
     ] = None,
+    wide: Wide = False,
     as_json: Json = False,
 ) -> int:
     """Tables and figures from what a run left, finished or not."""
@@ -83,7 +85,7 @@ def report(
         lists |= {"solvers": json.loads(made.solvers.to_json(orient="records"))}
         print_json({"suite": made.suite, "report": str(path), **lists, "rows": rows})
     else:
-        show_report(made, path)
+        show_report(made, path, wide)
     return DONE
 
 

@@ -25,10 +25,11 @@ Reference = Annotated[
     typer.Option(help="T (s) and E (J) that weights and relative caps refer to.", metavar="T E"),
 ]
 Without = Annotated[list[str] | None, typer.Option(help="Leave out a group or a GPU; repeatable.", metavar="GROUP[/i]")]
+Wide = Annotated[bool, typer.Option("--wide", help="All columns, however narrow the terminal is.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, .svg or .pdf file.", metavar="FILE")]
 
 
-def say(text: str) -> None:
+def say(text: str = "") -> None:
     """A line of the answer."""
     print(text)  # noqa: T201
 

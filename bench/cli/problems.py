@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import DONE, Json, Options, key_values, print_json, say
+from bench.cli.options import DONE, Json, Options, Wide, key_values, print_json, say
 
 
 def generate(
@@ -47,15 +47,20 @@ def describe(
     objective: Annotated[
         list[str] | None, typer.Option(help="Objective; repeatable. Default: the suite's own, or time.")
     ] = None,
+    wide: Wide = False,
     as_json: Json = False,
 ) -> int:
     """What makes an instance or a suite hard."""
-    from bench.studies.hardness import SEARCH, counts, described, description
+    from bench.cli.display import fill
+    from bench.cli.tables import show_table
+    from bench.studies.hardness import DESCRIBED, LEFT, NOTES, SEARCH, counts, described, in_words
 
     rows = list(described(what, objective or ()))
+    found_rows = [asdict(row) for row in rows]
     if as_json:
-        found = [asdict(row) for row in rows]
-        print_json({"described": what, "search_evaluations": SEARCH.evaluations, **counts(rows), "rows": found})
+        print_json({"described": what, "search_evaluations": SEARCH.evaluations, **counts(rows), "rows": found_rows})
     else:
-        say(description(rows))
+        show_table(DESCRIBED, found_rows, LEFT, wanted=("instance", "objective", "best plan", "from"), wide=wide)
+        for line in ("", in_words(rows), "", *NOTES):
+            say(fill(line))
     return DONE

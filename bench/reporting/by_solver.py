@@ -136,7 +136,13 @@ def in_words(rows: pd.DataFrame, baselines: Sequence[str]) -> str:
 
 def _best(rows: pd.DataFrame, baselines: Sequence[str]) -> dict[str, Any] | None:
     """Among heuristics that are no baseline, else among exact methods, that with fewest failures and smallest gaps."""
-    others = rows[~rows["solver"].isin(baselines) & (rows["with_plan"] > 0)] if len(rows) else rows
+    if rows.empty:
+        return None
+    plain = rows["solver"].str.partition("[")[0]
+    variant = (plain != rows["solver"]) & plain.isin(
+        rows["solver"]
+    )  # beside the solver itself it says what a part does
+    others = rows[~rows["solver"].isin(baselines) & ~variant & (rows["with_plan"] > 0)]
     if others.empty:
         return None
     exact = {name for name, kind in solver_types().items() if kind.proves is not Proof.NOTHING}
@@ -174,7 +180,7 @@ def _saved(best: Mapping[str, Any], baselines: Sequence[str]) -> list[str]:
         names = {measure: saved(measure, baseline) for measure in MINIMISED}
         said = [
             f"{about(best[name])} of the {'iteration time' if measure == 'time' else 'energy'} "
-            f"(at most {about(best[f'{name}_largest'])})"
+            f"(up to {about(best[f'{name}_largest'])})"
             for measure, name in names.items()
             if not pd.isna(best[name])
         ]

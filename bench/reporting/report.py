@@ -21,6 +21,7 @@ from bench.runs.store import AskedRun, Store, older_content
 from instances.disk import write_text
 from instances.errors import InputError
 from instances.instance import COST_MODEL_VERSION
+from instances.objective import parse_objective
 from solvers.core.interface import Status
 
 if TYPE_CHECKING:
@@ -30,11 +31,21 @@ FAR_OFF = 1000
 """Times the best known value beyond which a baseline's plan is pointed out."""
 
 
+def _in_unit(value: float, objective: str) -> str:
+    """A value of the objective, with its unit; weighted sums have none."""
+    text, unit = significant(value, 6), parse_objective(objective).unit
+    return f"{text} {unit}".rstrip() if text != NOTHING else NOTHING
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    return _in_unit(row["value"], row["objective"])
+
+
 def _truth(row: Mapping[str, Any]) -> str:
     """What is proven of the instance."""
     if not pd.isna(row["optimum"]):
-        return f"= {significant(row['optimum'], 6)}"
-    return NOTHING if pd.isna(row["best_bound"]) else f">= {significant(row['best_bound'], 6)}"
+        return f"= {_in_unit(row['optimum'], row['objective'])}"
+    return NOTHING if pd.isna(row["best_bound"]) else f">= {_in_unit(row['best_bound'], row['objective'])}"
 
 
 def columns_against(baseline: str) -> dict[str, Cell]:
@@ -48,7 +59,7 @@ def columns_against(baseline: str) -> dict[str, Cell]:
         "solved": lambda row: f"{row['solved']}/{row['runs']}",
         "time [s]": as_number("time_s"),
         "energy [kJ]": as_number("energy_j", unit=1000),
-        "value": as_number("value", 6),
+        "value": _value,
         "optimum or bound": _truth,
         "optimality gap": as_percent("optimality_gap"),
         "certified gap": as_percent("certified_gap"),
@@ -62,9 +73,11 @@ def columns_against(baseline: str) -> dict[str, Cell]:
 COLUMNS: Mapping[str, Cell] = columns_against(BASELINE)
 LEFT = ("instance", "objective", "solver", "status")
 """Columns that are no numbers."""
+WANTED = ("instance", "objective", "solver", "value", "optimality gap", "gap to best known", "certified gap", "seconds")
+"""Where there is no room for all columns, these first."""
 NOTES = (
     "time, energy: one iteration of the returned plan, by the referee; medians over the runs that have a plan.",
-    "value: of the objective, in s for time, J for energy, gCO2e for carbon, USD for cost; weighted sums have no unit.",
+    "value: of the objective; weighted sums have no unit.",
     "solved: runs with a plan, of all runs; failed runs stay in the count.",
     "optimum or bound: `=` a proven optimum, `>=` the best proven lower bound, n/a where nothing is proven; of any "
     "run, or of the best known values that come with the suites.",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from bench.records.record import Record
 from bench.records.task import Task
@@ -52,10 +53,10 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep:
         own = [task for task in tasks if task.key not in kept]
         todo = pending(store, own)
         with _progress() as progress:
-            bar = progress.add_task(suite.name, total=len(tasks), completed=len(tasks) - len(todo))
+            bar = progress.add_task(suite.name, total=len(tasks), completed=len(tasks) - len(todo), failed=0, now="")
 
             def on_record(record: Record) -> None:
-                progress.update(bar, advance=1, description=record.title)
+                progress.update(bar, advance=1, failed=len(failed) + (record.status is Status.ERROR))
                 if record.status is Status.ERROR:
                     failed.append(f"{record.title}: {record.reason}")
                     progress.console.print(f"failed: {failed[-1]}", markup=False, highlight=False)
@@ -63,8 +64,11 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep:
             def on_compiling(solver: str) -> None:
                 progress.console.print(COMPILING.format(solver), highlight=False)
 
+            def on_running(running: Sequence[Task]) -> None:
+                progress.update(bar, now="; ".join(task.asked.title for task in running))
+
             try:
-                run_tasks(store, todo, jobs, on_record, on_compiling)
+                run_tasks(store, todo, jobs, on_record, on_compiling, on_running)
             except KeyboardInterrupt:
                 progress.console.print(
                     f"{store.folder}: {len(pending(store, own))} of {len(tasks)} runs are left; "
@@ -84,10 +88,12 @@ def _other_code(kept: Mapping[str, Record], tasks: list[Task]) -> str:
 
 
 def _progress() -> Progress:
+    """What is done, failed and left of the suite, how long that may take, and what runs now."""
     return Progress(
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        BarColumn(bar_width=16),
+        TextColumn("{task.completed} done, {task.fields[failed]} failed, {task.remaining} left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", markup=False, style="dim", table_column=Column(no_wrap=True)),
         console=Console(file=sys.stderr),
     )

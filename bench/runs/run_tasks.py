@@ -24,8 +24,12 @@ def run_tasks(
     jobs: int,
     on_record: Callable[[Record], None],
     on_compiling: Callable[[str], None] = lambda solver: None,
+    on_running: Callable[[Sequence[Task]], None] = lambda tasks: None,
 ) -> None:
-    """Run all tasks and append their records. On Ctrl-C the children are killed and KeyboardInterrupt goes on."""
+    """Run all tasks and append their records; `on_running` hears what runs now.
+
+    On Ctrl-C the children are killed and KeyboardInterrupt goes on.
+    """
     preload(["numpy", "solvers.placements.uniform"])
     waiting = deque(tasks)
     running: list[tuple[Task, IsolatedRun]] = []
@@ -36,6 +40,7 @@ def run_tasks(
                 compiling = partial(on_compiling, task.solver)
                 run = IsolatedRun(task.solver, task.options, task.problem, task.budget, compiling)
                 running.append((task, run))
+                on_running([task for task, _ in running])
             wait_for_any([run for _, run in running])
             for pair in list(running):
                 task, run = pair

@@ -80,13 +80,14 @@ class SolverEntry(Limits):
 
 
 class Suite(FileModel):
-    """The file. `seeds` are the seeds of the random solvers (ten or more for a statement about them)."""
+    """The file. `seeds` are those of the random solvers; `core_minutes` is what a whole run took, as measured."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     summary: str
     objectives: Texts = ("time",)
     seeds: Seeds = (0,)
     budget: Limits = Limits()
+    core_minutes: Positive | None = None
     instances: Annotated[tuple[InstancesEntry, ...], Field(min_length=1)]
     solvers: Annotated[tuple[SolverEntry, ...], Field(min_length=1)]
 

@@ -202,19 +202,13 @@ def counts(rows: Sequence[Hardness]) -> dict[str, int]:
     }
 
 
-def description(rows: Sequence[Hardness]) -> str:
-    """The table of `describe`, what its rows have in common, and how to read it."""
+def in_words(rows: Sequence[Hardness]) -> str:
+    """What the problems have in common."""
     found = counts(rows)
-    return "\n".join(
-        [
-            table(DESCRIBED, map(asdict, rows), LEFT),
-            "",
-            f"Of {found['problems']} problems {found['with_a_plan']} have a plan, {found['proven']} a proven optimum; "
-            f"the best plan leaves a quarter of the GPUs out in {found['quarter_left_out']}, has several pipelines in "
-            f"{found['several_pipelines']} and is a single GPU in {found['single_gpu']}.",
-            "",
-            *NOTES,
-        ]
+    return (
+        f"Of {found['problems']} problems {found['with_a_plan']} have a plan, {found['proven']} a proven optimum; "
+        f"the best plan leaves a quarter of the GPUs out in {found['quarter_left_out']}, has several pipelines in "
+        f"{found['several_pipelines']} and is a single GPU in {found['single_gpu']}."
     )
 
 

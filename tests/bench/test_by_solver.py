@@ -50,8 +50,8 @@ def test_it_comes_first_and_says_the_same_in_words(tmp_path: Path) -> None:
     words = (
         "On the one problem whose optimum is known, memetic finds it in 1 of 2 runs; megatron is 87 % and "
         "dtfm is 0 % above it (median). On the one problem without a known optimum, no lower bound is known. Against "
-        "megatron it saves 23 % of the iteration time (at most 47 %); against dtfm it saves 0 % of the iteration time "
-        "(at most 0 %)."
+        "megatron it saves 23 % of the iteration time (up to 47 %); against dtfm it saves 0 % of the iteration time "
+        "(up to 0 %)."
     )
     text = path.read_text()
     assert report.brief.endswith(words)

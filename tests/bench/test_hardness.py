@@ -11,7 +11,8 @@ import pytest
 import bench.studies.hardness
 from bench.records.best_known import BestKnown, Key, read_best_known
 from bench.records.merge import merge_folders
-from bench.studies.hardness import DESCRIBED, Hardness, counts, described, description, hardness_csv, hardness_of
+from bench.reporting.formatting import table
+from bench.studies.hardness import DESCRIBED, LEFT, Hardness, counts, described, hardness_csv, hardness_of, in_words
 from instances.errors import InputError
 from instances.files import write_instance
 from instances.objective import parse_objective
@@ -85,7 +86,7 @@ def test_where_no_plan_fits_there_is_none(tmp_path: Path) -> None:
     found = hardness_of(crowded, TIME)
     assert (found.known, found.left_out, found.communication, found.megatron_gap) == (None, None, None, None)
     assert found.memory_slack < 0
-    assert "n/a" in description([found])
+    assert "n/a" in table(DESCRIBED, [asdict(found)], LEFT)
 
 
 def test_a_front_has_no_one_best_plan() -> None:
@@ -109,9 +110,10 @@ def test_a_suite_is_described_problem_by_problem(tmp_path: Path) -> None:
     assert all(row.compute_spread == row.bandwidth_spread == 1 for row in rows)
     assert counts(rows)["problems"] == 2
     json.dumps([asdict(row) for row in rows], allow_nan=False)
-    table = [line for line in description(rows).splitlines() if line.startswith("|")]
-    assert len(table) == 2 + len(rows)
-    assert table[0].count("|") == len(DESCRIBED) + 1
+    lines = table(DESCRIBED, map(asdict, rows), LEFT).splitlines()
+    assert len(lines) == 2 + len(rows)
+    assert lines[0].count("|") == len(DESCRIBED) + 1
+    assert in_words(rows).startswith("Of 2 problems 2 have a plan")
     assert hardness_csv(("small", row) for row in rows).count("\n") == 1 + len(rows)
 
 
