@@ -12,7 +12,7 @@ from instances.disk import parse_json, read_json, refuse_no_numbers, write_text
 from instances.errors import InputError, shortened
 from instances.instance import FileModel as FileModel
 from instances.instance import Instance
-from instances.plan import Gpu, Plan
+from instances.plan import Gpu, Plan, gpu_called
 from instances.validation import first_problem
 
 M = TypeVar("M", bound=BaseModel)
@@ -149,13 +149,9 @@ def write_plan(path: str | Path, plan: Plan, instance: Instance) -> None:
 
 
 def _gpu(name: str, instance: Instance, source: str) -> Gpu:
-    group_name, slash, number = name.rpartition("/")
     try:
-        group = instance.group_index(group_name)
+        return gpu_called(instance, name)
     except KeyError:
         raise InputError(f"{source}: pipelines: unknown GPU {name!r} of instance {instance.name}") from None
-    count = instance.groups[group].count
-    plain = number.isascii() and number.isdecimal() and (number == "0" or number[0] != "0")
-    if not slash or not plain or len(number) > 9 or int(number) >= count:
-        raise InputError(f"{source}: pipelines: {name!r}: group {group_name} has GPUs 0 to {count - 1}")
-    return Gpu(group, int(number))
+    except ValueError as error:
+        raise InputError(f"{source}: pipelines: {error}") from None

@@ -21,7 +21,7 @@ COST_MODEL_VERSION = 1
 
 # The outer limits keep every sum and product of the cost model far from overflow and underflow.
 Positive = Annotated[float, Field(ge=1e-30, le=1e30)]
-NonNegative = Annotated[float, Field(ge=0, le=1e30)]
+NonNegative = Annotated[float, Field(ge=0, le=1e30), AfterValidator(lambda value: value + 0.0)]  # -0.0 is 0.0
 ZeroOrPositive = Annotated[NonNegative, AfterValidator(lambda value: _no_underflow(value))]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$", max_length=200)]
@@ -207,6 +207,16 @@ class Instance(FileModel):
     def content_hash(self) -> str:
         """SHA-256 of all that can change an answer: everything but the instance's name and provenance."""
         content = self.model_dump(mode="json", by_alias=True, exclude={"name", "provenance"}, exclude_none=True)
+        # What says nothing is left out: sites without figures, links that take no energy, the latency of no link.
+        content["sites"] = {region: site for region, site in content.get("sites", {}).items() if site}
+        if not content["sites"]:
+            del content["sites"]
+        content["training"]["micro_batches"].sort()
+        network = content["network"]
+        if not any(map(any, network.get("energy_per_byte", ()))):
+            network.pop("energy_per_byte", None)
+        for latencies, bandwidths in zip(network["latency"], network["bandwidth"], strict=True):
+            latencies[:] = [a if b is not None else None for a, b in zip(latencies, bandwidths, strict=True)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def group_index(self, name: str) -> int:

@@ -82,3 +82,19 @@ class Plan:
 def gpu_name(instance: Instance, gpu: Gpu) -> str:
     """`group/number`, as in a plan file."""
     return f"{instance.groups[gpu.group].name}/{gpu.number}"
+
+
+def gpu_called(instance: Instance, name: str) -> Gpu:
+    """The GPU that a plan file calls `name`, in the one spelling there is of it.
+
+    KeyError if there is no such group, ValueError that says which GPUs the group has.
+    """
+    group_name, slash, number = name.partition("/")
+    if not slash:
+        raise KeyError(name)
+    group = instance.group_index(group_name)
+    count = instance.groups[group].count
+    plain = number.isascii() and number.isdecimal() and (number == "0" or number[0] != "0")
+    if not plain or len(number) > 9 or int(number) >= count:
+        raise ValueError(f"{name!r}: group {group_name} has GPUs 0 to {count - 1}")
+    return Gpu(group, int(number))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from instances.errors import InputError
 from instances.instance import Instance, Matrix
-from instances.plan import Gpu, Plan
+from instances.plan import Gpu, Plan, gpu_called
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,21 @@ def without(instance: Instance, names: Sequence[str]) -> Reduced:
     regions = {group.region for group in groups}
     sites = {region: site for region, site in (instance.sites or {}).items() if region in regions} or None
     smaller = instance.model_copy(update={"groups": groups, "network": network, "sites": sites, "provenance": None})
-    # A copy carries over what was cached for the original; a rebuilt one is checked and computes its own.
     fresh = Instance.model_validate(smaller.model_dump(by_alias=True))
     return Reduced(fresh, tuple(left[k] for k in kept))
 
 
 def _named(instance: Instance, name: str) -> set[Gpu]:
-    group_name, slash, number = name.partition("/")
     try:
-        k = instance.group_index(group_name)
+        if "/" in name:
+            return {gpu_called(instance, name)}
+        k = instance.group_index(name)
     except KeyError:
+        group_name = name.partition("/")[0]
         raise InputError(f"{instance.name}: groups: there is no {group_name!r} to leave out") from None
-    count = instance.groups[k].count
-    if not slash:
-        return {Gpu(k, i) for i in range(count)}
-    if not (number.isascii() and number.isdecimal() and len(number) <= 9 and int(number) < count):
-        raise InputError(f"{instance.name}: groups: {name!r}: group {group_name} has GPUs 0 to {count - 1}")
-    return {Gpu(k, int(number))}
+    except ValueError as error:
+        raise InputError(f"{instance.name}: groups: {error}") from None
+    return {Gpu(k, i) for i in range(instance.groups[k].count)}
 
 
 def _submatrix(matrix: Matrix, kept: Sequence[int]) -> Matrix:

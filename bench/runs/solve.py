@@ -23,7 +23,7 @@ from instances.rates import check_metric
 from instances.reduce import Reduced, without
 from instances.referee.check import Infeasible, check
 from solvers.core.interface import Budget, Problem
-from solvers.core.registry import make_solver
+from solvers.core.registry import make_solver, spelled_options
 from solvers.core.sources import solver_digest
 from solvers.placements.uniform import reference_of
 
@@ -49,6 +49,7 @@ def solve_request(
     start plan, `left_out` names groups and GPUs to do without, and `live` shows that work goes on.
     """
     made = make_solver(solver, options)
+    options = spelled_options(made, options)
     objective = parse_objective(objective_text)
     if objective.kind == "front" and not made.fronts:
         raise InputError(f"--objective front: solver {solver} has no front; see `geotrain-bench solvers`")

@@ -22,7 +22,7 @@ from instances.instance import Instance, Positive
 from instances.objective import Reference, parse_objective
 from instances.rates import check_metric
 from solvers.core.interface import Budget
-from solvers.core.registry import make_solver
+from solvers.core.registry import make_solver, spelled_options
 from solvers.core.sources import solver_digest
 from solvers.placements.uniform import reference_of
 
@@ -184,7 +184,7 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
             continue
         with _named(f"{source}: solvers"):
             made = make_solver(solver.name, solver.options)
-        code = solver_digest(solver.name)
+        options, code = spelled_options(made, solver.options), solver_digest(solver.name)
         own = solver.model_dump(include=set(Limits.model_fields), exclude_none=True)
         limits = suite.budget.model_copy(update=own)
         seeds = solver.seeds or suite.seeds if made.random else (0,)
@@ -199,7 +199,7 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
                 check_metric(instance, objective.goal(reference).metric)
             for seed in seeds:
                 budget = Budget(limits.seconds, limits.evaluations, seed, limits.threads or 1)
-                yield Task(instance, solver.name, solver.options, objective, reference, budget, code)
+                yield Task(instance, solver.name, options, objective, reference, budget, code)
 
 
 def _parse(text: str, source: str) -> Suite:

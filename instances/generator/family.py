@@ -12,6 +12,7 @@ from typing import Any, Literal
 import instances.generator.families
 from instances.errors import InputError, shortened
 from instances.instance import COST_MODEL_VERSION, Instance
+from instances.spelling import spelled
 
 SMALLEST, LARGEST = 2, 1024
 AUTO = "auto"
@@ -57,6 +58,10 @@ class Option:
             wanted = "whole number above 0" if self.kind == "integer" else "number of 0 or more"
             raise ValueError(f"found {shortened(text)}, expected a {wanted}, up to {LARGEST_NUMBER:g}")
         return value
+
+    def spelling(self, value: str | int | float | None) -> str:
+        """The one text of a value, so that names and provenance do not depend on how a user writes it."""
+        return AUTO if value is None else spelled(value)
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
             values[option] = spec.parse(texts[option])
         except ValueError as error:
             raise InputError(f"family {name}: {option}: {error}") from None
+        texts[option] = spec.spelling(values[option])
     try:
         instance = family.make(gpus, seed, values)
     except InputError as error:

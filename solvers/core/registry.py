@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, TypeVar
 
 import solvers
 from instances.errors import InputError
+from instances.spelling import spelled
 from solvers.core.interface import Solver
 
 S = TypeVar("S", bound=type)
@@ -56,6 +57,11 @@ def make_solver(name: str, options: Mapping[str, str] | None = None) -> Solver:
     except ValueError as error:
         raise InputError(f"solver {name}: {error}") from None
     return made
+
+
+def spelled_options(solver: Solver, options: Iterable[str]) -> dict[str, str]:
+    """These options of a solver as they are written in the names and keys of runs."""
+    return {key: spelled(getattr(solver, key)) for key in options}
 
 
 def _read(where: str, default: object, text: str) -> object:
