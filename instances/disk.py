@@ -91,7 +91,12 @@ def refuse_no_numbers(data: Any, source: str) -> None:
         if isinstance(value, dict):
             left += [(f"{field}.{key}" if field else str(key), entry) for key, entry in reversed(value.items())]
         elif isinstance(value, list):
-            left += reversed([(f"{field}[{number}]", entry) for number, entry in enumerate(value)])
+            left += reversed([(f"{field}[{i}]", entry) for i, entry in enumerate(value) if not _plain(entry)])
+
+
+def _plain(value: Any) -> bool:
+    """Nothing to look into: matrices of a large pool have millions of these."""
+    return isfinite(value) if isinstance(value, float) else not isinstance(value, dict | list)
 
 
 def check_writable(path: str | Path) -> None:

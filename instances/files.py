@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
-from instances.disk import parse_json, read_json, refuse_no_numbers, write_text
+from instances.disk import parse_json, read_json, read_text, refuse_no_numbers, write_text
 from instances.errors import InputError, shortened
 from instances.instance import FileModel as FileModel
 from instances.instance import Instance
@@ -50,7 +50,7 @@ def _model(kind: type[M], data: Any, text: str, source: str) -> M:
 
 def read_instance(path: str | Path) -> Instance:
     """The instance in a file. InputError names file, field and reason."""
-    return instance_from_json(read_json(path), str(path))
+    return model_from_text(Instance, read_text(path), str(path))
 
 
 def instance_from_json(data: Any, source: str) -> Instance:

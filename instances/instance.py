@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 SCHEMA = "geotrain-bench/instance/1"
@@ -199,6 +201,11 @@ class Instance(FileModel):
         return Links.of(self.network)
 
     @cached_property
+    def link_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latency and bandwidth of `links`, K x K."""
+        return np.array(self.links.latency), np.array(self.links.bandwidth)
+
+    @cached_property
     def gpus(self) -> int:
         """Number of GPUs, n."""
         return sum(group.count for group in self.groups)
@@ -240,7 +247,7 @@ def repeated(values: Iterable[T]) -> list[T]:
 
 def _check_latencies(network: Network) -> None:
     for k, row in enumerate(network.latency):
-        for j, latency in enumerate(row):
+        for j, latency in enumerate(row if None in row else ()):
             missing = latency is None and network.bandwidth[k][j] is not None
             _require(not missing, f"network.latency[{k}][{j}]: is null, but there is a bandwidth")
 

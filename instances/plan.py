@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from instances.instance import Instance
@@ -53,10 +55,15 @@ class Plan:
         """Number of pipelines, R."""
         return len(self.pipelines)
 
-    @property
+    @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Group of each slot, R x S."""
         return tuple(tuple(gpu.group for gpu in row) for row in self.pipelines)
+
+    @cached_property
+    def holders(self) -> tuple[Mapping[int, int], ...]:
+        """For each stage how many of its holders are of which group."""
+        return tuple(Counter(column) for column in zip(*self.groups, strict=True))
 
     def names(self, instance: Instance) -> list[list[str]]:
         """GPU of each slot as the plan file writes it, `group/number`."""

@@ -28,14 +28,15 @@ class Rates:
         """
         groups = instance.groups
         weight = [_per_joule(instance, group.region, metric) for group in groups]
-        free = tuple((0.0,) * len(groups) for _ in groups)
-        per_byte = instance.network.energy_per_byte or free
+        per_byte = instance.network.energy_per_byte or ((0.0,) * len(groups),) * len(groups)
+        if metric != "energy" and instance.network.energy_per_byte:
+            per_byte = tuple(
+                tuple(e * (weight[k] + weight[j]) / 2 for j, e in enumerate(row)) for k, row in enumerate(per_byte)
+            )
         return cls(
             active=tuple(group.power_active * w for group, w in zip(groups, weight, strict=True)),
             idle=tuple(group.power_idle * w for group, w in zip(groups, weight, strict=True)),
-            per_byte=tuple(
-                tuple(e * (weight[k] + weight[j]) / 2 for j, e in enumerate(row)) for k, row in enumerate(per_byte)
-            ),
+            per_byte=per_byte,
         )
 
 

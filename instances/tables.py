@@ -81,7 +81,7 @@ class Tables:
             parameters = work.stage_parameters(count, bool(first), bool(last))
             gradient[first, last, count] = training.gradient_bytes * parameters
 
-        bandwidth = np.array(instance.links.bandwidth)
+        latency, bandwidth = instance.link_arrays
         rates = Rates.of(instance, metric)
         caps = {region: site.power_cap for region, site in (instance.sites or {}).items() if site.power_cap}
         positions = {region: position for position, region in enumerate(caps)}
@@ -94,8 +94,8 @@ class Tables:
             forward=forward,
             backward=backward,
             send=np.array([work.message_bytes * size / bandwidth for size in sizes]).reshape(-1, *bandwidth.shape),
-            latency=np.array(instance.links.latency),
-            bandwidth=bandwidth,
+            latency=latency.copy(),
+            bandwidth=bandwidth.copy(),
             linked=np.array(instance.links.linked),
             gradient=gradient,
             fits=_fits(instance, work, replicas, sizes),

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
+
+import numpy as np
 
 from instances.instance import Group, Instance
 from instances.plan import Gpu, Plan
 from instances.rates import Metric, Rates, has_metric
 from instances.referee.violations import slot_bytes, violations
 from instances.workload import Workload
+
+MANY = 24
+"""Groups that hold a stage from which on vectors are faster than plain loops."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +220,10 @@ def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> fl
     """Seconds to average the gradient of one stage over its holders, in two rounds (D_s)."""
     if plan.replicas == 1:
         return 0.0
+    share, holders = gradient / plan.replicas, plan.holders[stage]
+    if len(holders) > MANY:
+        return 2 * _slowest_of_many(instance, holders, share)
     latency, bandwidth, _ = instance.links
-    share = gradient / plan.replicas
-    holders = Counter(row[stage] for row in plan.groups)
     slowest = 0.0
     for k in holders:
         others = [(j, number - (j == k)) for j, number in holders.items()]
@@ -225,6 +231,20 @@ def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> fl
         into = fsum(_repeated((latency[j][k] + share / bandwidth[j][k], number) for j, number in others if number))
         slowest = max(slowest, out, into)
     return 2 * slowest
+
+
+def _slowest_of_many(instance: Instance, holders: Mapping[int, int], share: float) -> float:
+    """The same sums of the same terms, a vector for each holder."""
+    members, counts = np.array(list(holders)), np.array(list(holders.values()))
+    latency, bandwidth = (matrix[np.ix_(members, members)] for matrix in instance.link_arrays)
+    seconds = latency + share / bandwidth
+    slowest = 0.0
+    for terms, own in [(row, k) for matrix in (seconds, seconds.T) for k, row in enumerate(matrix)]:
+        numbers = counts - (np.arange(len(counts)) == own)
+        digits = range(int(numbers.max()).bit_length())
+        parts = [terms[(numbers >> digit & 1).astype(bool)] * (1 << digit) for digit in digits]
+        slowest = max(slowest, fsum(np.concatenate(parts).tolist()))
+    return slowest
 
 
 def _bytes_moved(
@@ -242,7 +262,7 @@ def _bytes_moved(
             moved[j, k, activations] += 1
     for stage, gradient in enumerate(gradients):
         share = 2 * gradient / plan.replicas
-        holders = Counter(row[stage] for row in plan.groups)
+        holders = plan.holders[stage]
         for (k, senders), (j, receivers) in itertools.product(holders.items(), repeat=2):
             moved[k, j, share] += senders * (receivers - (k == j))
     return list(moved.items())

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 from math import fsum
 
 from instances.instance import Instance
-from instances.plan import Gpu, Plan, gpu_name
+from instances.plan import Plan, gpu_name
 from instances.workload import Workload
 
 BYTE_SLACK = 1e-3
@@ -100,8 +100,7 @@ def _links(instance: Instance, plan: Plan) -> list[str]:
         for stage, (k, j) in enumerate(pairwise(row)):
             where = f"stages {stage} and {stage + 1} need it"
             pairs |= {(k, j, where): None, (j, k, where): None}
-    for stage in range(plan.stages):
-        holders = Counter(row[stage] for row in plan.groups)
+    for stage, holders in enumerate(plan.holders):
         for k, j in product(holders, repeat=2):
             if k != j or holders[k] > 1:
                 pairs[k, j, f"holders of stage {stage} need it"] = None
@@ -114,12 +113,16 @@ def _links(instance: Instance, plan: Plan) -> list[str]:
 
 
 def _power(instance: Instance, plan: Plan) -> list[str]:
-    used: set[Gpu] = {gpu for row in plan.pipelines for gpu in row}
-    found = []
-    for region, site in (instance.sites or {}).items():
-        if site.power_cap is not None:
-            here = [instance.groups[gpu.group] for gpu in used if instance.groups[gpu.group].region == region]
-            draw = fsum(group.power_active for group in here)
-            if draw > site.power_cap * (1 + POWER_SLACK):
-                found.append(f"the GPUs used at {region} draw {draw:g} W, the cap is {site.power_cap:g} W")
-    return found
+    caps = {name: site.power_cap for name, site in (instance.sites or {}).items() if site.power_cap is not None}
+    if not caps:
+        return []
+    drawn: dict[str, list[float]] = {name: [] for name in caps}
+    for gpu in {gpu for row in plan.pipelines for gpu in row}:
+        group = instance.groups[gpu.group]
+        if group.region in caps:
+            drawn[group.region].append(group.power_active)
+    return [
+        f"the GPUs used at {region} draw {draw:g} W, the cap is {cap:g} W"
+        for region, cap in caps.items()
+        if (draw := fsum(drawn[region])) > cap * (1 + POWER_SLACK)
+    ]

@@ -24,6 +24,9 @@ from solvers.memetic.annealing import keep
 from solvers.memetic.archive import offer
 from solvers.memetic.randomness import below
 
+LOOKS = 4_000_000
+"""Pairs that a pass looks at, all of 2,000 GPUs: those of one group cost time and are no plan to count."""
+
 
 @inner
 def local_search(p, rng, archive, limit):  # type: ignore[no-untyped-def]
@@ -67,10 +70,12 @@ def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
     o, q, f, result = p.o, p.q, p.f, p.real[NEIGHBOUR]
     group, slots = p.group, q[SLOTS]
     focused = f[GOAL + ENERGY_WEIGHT] == 0.0 and q[REPLICAS] > 1
-    evaluated = 0
+    evaluated = looks = 0
     improved = False
     start = below(rng, slots)
     for step in range(slots):
+        if evaluated >= limit or looks >= LOOKS:
+            break
         i = (start + step) % slots
         everywhere = not focused or f[EXCESS] > 0.0
         if not everywhere and not at_bottleneck(q, i):
@@ -79,6 +84,7 @@ def swap_pass(p, rng, archive, limit):  # type: ignore[no-untyped-def]
         for j in range(i + 1 if everywhere else 0, o.gpus):
             if evaluated >= limit:
                 break
+            looks += 1
             if group[i] == group[j]:
                 continue
             evaluated += 1
