@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,11 @@ import pandas as pd
 
 from bench.records.record import Record
 from bench.reporting.by_solver import NOTES as SUMMARY_NOTES
-from bench.reporting.by_solver import QUALITY, by_solver, in_words, savings_columns, summary_text
+from bench.reporting.by_solver import QUALITY, by_solver, savings_columns, summary_text
 from bench.reporting.formatting import NOTHING, Cell, as_number, as_percent, as_text, significant, table
 from bench.reporting.frames import BASELINE, BASELINES, beyond, runs_table, summary_table, with_truth
+from bench.reporting.latex import latex
+from bench.reporting.page import page
 from bench.reporting.traces import front_table, trace_table
 from bench.runs.store import AskedRun, Store, older_content
 from instances.disk import write_text
@@ -179,7 +180,13 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
     write_text(store.folder / "runs.csv", report.runs.to_csv(index=False, na_rep="NA"))
     if len(report.fronts):
         write_text(store.folder / "fronts.csv", report.fronts.to_csv(index=False, na_rep="NA"))
-    write_text(store.folder / "report.html", _page(report, figures))
+    solvers, problems = report.solvers.to_dict("records"), report.summary.to_dict("records")
+    tables = {"quality": QUALITY, "savings": savings_columns(report.baselines)}
+    for name, columns in tables.items():
+        write_text(store.folder / f"{name}.tex", latex(columns, solvers, LEFT))
+    every = columns_against(report.baselines[0])
+    write_text(store.folder / "summary.tex", latex(every, problems, LEFT))
+    write_text(store.folder / "report.html", page(report, every, LEFT, figures, store))
     return report, store.folder / "report.md"
 
 
@@ -248,28 +255,3 @@ def _far_off(runs: pd.DataFrame, baselines: Sequence[str]) -> Iterator[str]:
 def _unmarked(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>|" else letter for letter in " ".join(text.split()))
-
-
-def _page(report: Report, figures: list[Drawn]) -> str:
-    from jinja2 import Environment
-
-    template = (files("bench.reporting") / "templates" / "report.html.j2").read_text(encoding="utf-8")
-    tables = [
-        _cells(QUALITY, report.solvers),
-        _cells(savings_columns(report.baselines), report.solvers),
-        _cells(columns_against(report.baselines[0]), report.summary),
-    ]
-    words = in_words(report.solvers, report.baselines)
-    return (
-        Environment(autoescape=True)
-        .from_string(template)
-        .render(report=report, tables=tables, words=words, figures=figures)
-    )
-
-
-def _cells(columns: Mapping[str, Cell], rows: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "header": list(columns),
-        "rows": [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")],
-        "right": [name not in LEFT for name in columns],
-    }
