@@ -120,11 +120,12 @@ class Report:
         }
         return {heading: lines for heading, lines in lists.items() if lines}
 
-    def markdown(self, figures: list[Drawn]) -> str:
+    def markdown(self, figures: Sequence[Drawn], absent: Sequence[str] = ()) -> str:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.brief, "", "## Every problem", "", self.table, ""]
         for figure in figures:
-            lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
+            lines += [f"![{_unmarked(figure.alt)}]({figure.png})", "", f"*{_unmarked(figure.caption)}*", ""]
+        lines += ["Figures that are left out:", "", *(f"- {_unmarked(line)}" for line in absent), ""] if absent else []
         for heading, entries in self.sections.items():
             lines += [f"## {heading}", "", *(f"- {entry}" for entry in entries), ""]
         return "\n".join(lines)
@@ -171,15 +172,15 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
     from bench.reporting.plots import save_figures
 
     report = make_report(store, baselines)
-    figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
-    text = report.markdown(figures)
+    figures, absent = save_figures(report.runs, report.traces, report.fronts, store.folder, report.baselines[0])
+    text = report.markdown(figures, absent)
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "solvers.csv", report.solvers.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "runs.csv", report.runs.to_csv(index=False, na_rep="NA"))
     if len(report.fronts):
         write_text(store.folder / "fronts.csv", report.fronts.to_csv(index=False, na_rep="NA"))
-    write_text(store.folder / "report.html", _page(report, figures))
+    write_text(store.folder / "report.html", _page(report, figures, absent))
     return report, store.folder / "report.md"
 
 
@@ -250,7 +251,7 @@ def _unmarked(text: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>|" else letter for letter in " ".join(text.split()))
 
 
-def _page(report: Report, figures: list[Drawn]) -> str:
+def _page(report: Report, figures: list[Drawn], absent: list[str]) -> str:
     from jinja2 import Environment
 
     template = (files("bench.reporting") / "templates" / "report.html.j2").read_text(encoding="utf-8")
@@ -263,7 +264,7 @@ def _page(report: Report, figures: list[Drawn]) -> str:
     return (
         Environment(autoescape=True)
         .from_string(template)
-        .render(report=report, tables=tables, words=words, figures=figures)
+        .render(report=report, tables=tables, words=words, figures=figures, absent=absent)
     )
 
 
