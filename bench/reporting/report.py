@@ -121,11 +121,12 @@ class Report:
         }
         return {heading: lines for heading, lines in lists.items() if lines}
 
-    def markdown(self, figures: list[Drawn]) -> str:
+    def markdown(self, figures: Sequence[Drawn], absent: Sequence[str] = ()) -> str:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.brief, "", "## Every problem", "", self.table, ""]
         for figure in figures:
-            lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
+            lines += [f"![{_unmarked(figure.alt)}]({figure.png})", "", f"*{_unmarked(figure.caption)}*", ""]
+        lines += ["Figures that are left out:", "", *(f"- {_unmarked(line)}" for line in absent), ""] if absent else []
         for heading, entries in self.sections.items():
             lines += [f"## {heading}", "", *(f"- {entry}" for entry in entries), ""]
         return "\n".join(lines)
@@ -172,8 +173,8 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
     from bench.reporting.plots import save_figures
 
     report = make_report(store, baselines)
-    figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
-    text = report.markdown(figures)
+    figures, absent = save_figures(report.runs, report.traces, report.fronts, store.folder, report.baselines[0])
+    text = report.markdown(figures, absent)
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "solvers.csv", report.solvers.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
@@ -186,7 +187,7 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
         write_text(store.folder / f"{name}.tex", latex(columns, solvers, LEFT))
     every = columns_against(report.baselines[0])
     write_text(store.folder / "summary.tex", latex(every, problems, LEFT))
-    write_text(store.folder / "report.html", page(report, every, LEFT, figures, store))
+    write_text(store.folder / "report.html", page(report, every, LEFT, figures, absent, store))
     return report, store.folder / "report.md"
 
 
