@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,7 @@ class Report:
     runs: pd.DataFrame
     traces: pd.DataFrame
     fronts: pd.DataFrame
+    absent: Sequence[str] = ()  # figures that are not drawn, with the reason
 
     @property
     def sections(self) -> dict[str, Sequence[str]]:
@@ -115,6 +116,7 @@ class Report:
         lists: dict[str, Sequence[str]] = {
             f"Missing: {len(self.missing)} of {len(self.runs)} runs": self.missing,
             "What went wrong": self.problems,
+            "Figures left out": self.absent,
             "Also in the folder": self.beyond,
             "How to read it": (*SUMMARY_NOTES, *NOTES),
             "Made with": self.origin,
@@ -125,7 +127,7 @@ class Report:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.brief, "", "## Every problem", "", self.table, ""]
         for figure in figures:
-            lines += [f"![{_unmarked(figure.alt)}]({figure.name})", "", f"*{_unmarked(figure.caption)}*", ""]
+            lines += [f"![{_unmarked(figure.alt)}]({figure.png})", "", f"*{_unmarked(figure.caption)}*", ""]
         for heading, entries in self.sections.items():
             lines += [f"## {heading}", "", *(f"- {entry}" for entry in entries), ""]
         return "\n".join(lines)
@@ -172,7 +174,8 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
     from bench.reporting.plots import save_figures
 
     report = make_report(store, baselines)
-    figures = save_figures(report.runs, report.traces, report.fronts, store.folder)
+    figures, absent = save_figures(report.runs, report.traces, report.fronts, store.folder, report.baselines[0])
+    report = replace(report, absent=absent)
     text = report.markdown(figures)
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "solvers.csv", report.solvers.to_csv(index=False, na_rep="NA"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from bench.reporting.metrics import optimality_gap
+from bench.reporting.names import short_labels
 from bench.reporting.plots.style import (
     NUMBER,
     Style,
@@ -19,6 +22,7 @@ from bench.reporting.plots.style import (
     legend_above,
     panels,
     plain,
+    size_ranges,
     styles,
 )
 from solvers.core.gap import OPTIMAL_GAP
@@ -27,25 +31,26 @@ FIRST = 1e-3
 """Seconds; what is found sooner is drawn here."""
 MOST_BANDS = 4
 """Solvers of a panel; the bands of more would hide each other."""
-COLUMNS = ["gpus", "solver", "seconds", "gap", "low", "high"]
+COLUMNS = ["gpus", "size", "solver", "seconds", "gap", "low", "high"]
 
 
 def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
     """Gap to the best known value, median and quartiles over all runs of a solver at one size, until the last run ends.
 
+    `size` is what `size_ranges` calls the size, and `gpus` the least number of GPUs in it.
     A run without a plan so far counts as infinitely bad; rows are left out until half the runs have a plan.
     Solvers without a trace and problems of which no plan is known are left out.
     """
     keys = ["instance", "objective", "solver", "seed"]
-    known = runs[runs["best_value"].notna()]
-    points = traces.merge(known[[*keys, "best_value"]], on=keys)
-    points["gap"] = points["value"] / points["best_value"] - 1
+    known = runs.assign(size=size_ranges(runs["gpus"]))[runs["best_value"].notna()]
+    points = traces.merge(known[[*keys, "best_value", "size"]], on=keys)
+    points["gap"] = optimality_gap(points["value"], points["best_value"])
     points["gap"] = points["gap"].where(points["gap"] > OPTIMAL_GAP, 0.0)
     # More digits are not seen, and would make a table of all moments and runs.
     points["seconds"] = points["seconds"].clip(lower=FIRST).map(lambda seconds: float(f"{seconds:.3g}"))
     found = []
-    for (gpus, solver), own in points.groupby(["gpus", "solver"], sort=False):
-        of = known[(known["gpus"] == gpus) & (known["solver"] == solver)]
+    for (size, solver), own in points.groupby(["size", "solver"], sort=False):
+        of = known[(known["size"] == size) & (known["solver"] == solver)]
         so_far = own.pivot_table(
             index="seconds", columns=["instance", "objective", "seed"], values="gap", aggfunc="min"
         )
@@ -56,7 +61,8 @@ def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
             "low": np.quantile(gaps, 0.25, axis=1, method="lower"),
             "high": np.quantile(gaps, 0.75, axis=1, method="higher"),
         }
-        rows = pd.DataFrame({"gpus": gpus, "solver": solver, "seconds": so_far.index, **quartiles})
+        whose = {"gpus": of["gpus"].min(), "size": size, "solver": solver}
+        rows = pd.DataFrame({**whose, "seconds": so_far.index, **quartiles})
         rows = rows[np.isfinite(rows["gap"])]
         end = max(own["seconds"].max(), of["wall_s"].max())
         found += [rows, rows.tail(1).assign(seconds=end)]
@@ -64,19 +70,19 @@ def median_gaps(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
-    """A panel for each size of instance, so that solvers are compared on much the same problems."""
+    """A panel for each size of instance or range of sizes, so that solvers are compared on much the same problems."""
     medians = median_gaps(runs, traces)
     if medians.empty:
         return None
-    look = styles(runs["solver"])
-    sizes = sorted(set(medians["gpus"]))
-    figure, axes = panels([f"{size} GPUs" for size in sizes], (4.2, 3.2), sharey=True)
+    look, names = styles(runs["solver"]), short_labels(runs["solver"])
+    sizes = list(dict.fromkeys(medians.sort_values("gpus", kind="stable")["size"]))
+    figure, axes = panels(sizes, (4.2, 3.2), sharey=True)
     for ax, size in zip(axes, sizes, strict=True):
-        own = medians[medians["gpus"] == size]
+        own = medians[medians["size"] == size]
         draw_anytime(own, look, ax)
-        asked = runs.loc[(runs["gpus"] == size) & (runs["objective"] != "front"), "solver"]
-        absent = [solver for solver in dict.fromkeys(asked) if solver not in set(own["solver"])]
-        ax.set(ylabel="", xlabel=plain(f"n/a, too few plans: {', '.join(absent)}") if absent else "")
+        asked = runs.loc[size_ranges(runs["gpus"]).eq(size) & (runs["objective"] != "front"), "solver"]
+        absent = [names[solver] for solver in dict.fromkeys(asked) if solver not in set(own["solver"])]
+        ax.set(ylabel="", xlabel=fill(plain(f"n/a, too few plans: {', '.join(absent)}"), 70) if absent else "")
         ax.xaxis.label.set_fontsize(8)
     axes[0].set_ylim(0, max(1.0, 1.3 * medians["gap"].max()))
     legend_above(figure, look, medians["solver"])

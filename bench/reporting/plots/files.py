@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
+from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from instances.disk import write_bytes
 from instances.errors import InputError
 
 SUFFIXES = ("png", "svg", "pdf")
+UNDATED: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def picture_suffix(path: Path) -> str:
@@ -26,8 +29,10 @@ def save(figure: Figure, path: Path) -> None:
     """Write a figure, whole or not at all. InputError if the file cannot be written."""
     suffix = picture_suffix(path)
     content = io.BytesIO()
-    with warnings.catch_warnings():
+    # The same figure gives the same bytes. Ids of an SVG hold its name, so that several can stand in one page.
+    settings: dict[str, Any] = {"svg.hashsalt": path.stem, "pdf.fonttype": 42}
+    with warnings.catch_warnings(), rc_context(settings):
         # A name in a script that the font lacks is drawn as boxes; that is no reason to warn.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        figure.savefig(content, format=suffix, dpi=150)
+        figure.savefig(content, format=suffix, dpi=150, metadata=UNDATED[suffix])
     write_bytes(path, content.getvalue())

@@ -13,20 +13,26 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from bench.reporting.formatting import percent
-from bench.reporting.plots.style import NUMBER, Style, entry, legend_below, panels, styles
+from bench.reporting.names import short_labels, short_names
+from bench.reporting.plots.style import MOST_PANELS, NUMBER, Style, entry, legend_below, panels, styles
 
 LOGARITHMIC_FROM = 4.0
 """Ratio of the largest to the smallest figure of an axis from which it is logarithmic."""
 
 
 def fronts_figure(runs: pd.DataFrame, fronts: pd.DataFrame) -> Figure | None:
-    """A panel for each instance that has a front."""
+    """A panel for each instance that has a front; where they are too many for a page, for some of every size."""
     if fronts.empty:
         return None
-    by_instance = dict(list(fronts.groupby("instance", sort=False)))
-    figure, axes = panels([str(instance) for instance in by_instance], (5.0, 4.6))
-    for ax, (instance, own) in zip(axes, by_instance.items(), strict=True):
-        draw_fronts(own, runs[runs["instance"] == instance], styles(runs["solver"]), ax)
+    every = list(dict.fromkeys(fronts.sort_values("gpus", kind="stable")["instance"]))
+    shown = [every[place * len(every) // MOST_PANELS] for place in range(MOST_PANELS)]
+    shown, names = list(dict.fromkeys(shown)), short_names(every)
+    figure, axes = panels([names[instance] for instance in shown], (5.0, 4.6))
+    for ax, instance in zip(axes, shown, strict=True):
+        own = runs[runs["instance"] == instance]
+        draw_fronts(fronts[fronts["instance"] == instance], own, styles(runs["solver"]), ax)
+    if len(every) > len(shown):
+        figure.supxlabel(f"fronts of {len(every) - len(shown)} more instances: fronts.csv", fontsize=8)
     return figure
 
 
@@ -43,7 +49,7 @@ def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style]
     others = runs[runs["time_s"].notna() & ~runs["solver"].isin(fronts["solver"])]
     points = pd.concat([fronts.assign(kind=kinds), others.assign(kind="plans")])
     points["energy_kj"] = points["energy_j"] / 1000
-    entries: list[Line2D] = []
+    entries, names = list[Line2D](), short_labels(look)
     for place, ((solver, kind), own) in enumerate(points.groupby(["solver", "kind"], sort=False)):
         style = look[str(solver)]
         # Later curves and markers are smaller, and a complete front's markers hollow: all stay visible.
@@ -60,7 +66,7 @@ def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style]
         each = {"units": "seed", "estimator": None, "errorbar": None}
         sns.lineplot(own, x="time_s", y="energy_kj", drawstyle="steps-post", zorder=2 + place, ax=ax, **each, **line)
         asked = (runs["solver"].eq(str(solver)) & runs["objective"].eq("front")).sum()
-        entries.append(entry(style, f"{solver}: {kind}{_measured(own, asked)}", **line))
+        entries.append(entry(style, f"{names[str(solver)]}: {kind}{_measured(own, asked)}", **line))
     legend_below(ax, entries)
     for axis, scale, values in ((ax.xaxis, ax.set_xscale, "time_s"), (ax.yaxis, ax.set_yscale, "energy_kj")):
         ratio = points[values].max() / points[values].min()

@@ -1,89 +1,70 @@
-"""How many of a solver's runs come within a gap of the optimum, or of the best known value."""
+"""How far from the proven optimum each solver's plans are, problem by problem."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
-from bench.reporting.plots.style import (
-    GAPS_FROM,
-    Style,
-    draw_marks,
-    draw_steps,
-    entry,
-    gap_axis,
-    legend_below,
-    panels,
-    styles,
-)
+from bench.reporting.formatting import about
+from bench.reporting.frames import summary_table
+from bench.reporting.names import short_labels
+from bench.reporting.plots.style import GAPS_FROM, Style, gap_axis, panels, plain, styles
 from solvers.core.gap import OPTIMAL_GAP
 
-AGAINST = {
-    "optimality_gap": "gap to the proven optimum",
-    "best_known_gap": "gap to the best known value, optimum not proven",
-}
 
+def gaps_to_optimum(runs: pd.DataFrame) -> pd.DataFrame:
+    """By `solver`, `instance` and `objective` with a known optimum, the median `gap` to it of the runs with a plan.
 
-def gap_shares(runs: pd.DataFrame) -> pd.DataFrame:
-    """The corners of the step curves: by measure and solver, the share of all runs within each gap.
-
-    A problem counts once: against its optimum if that is proven, else against the best value known. A run without
-    a plan is never within. A problem of which no plan is known has no gap, and a front none either. The columns
-    `with_plan` and `runs` count the solver's runs, `problems` those of the measure.
+    Gaps within the tolerance are 0, those of problems without a plan are missing, and those above an optimum of 0 are
+    infinite.
     """
-    proven = runs["optimum"].notna()
-    counted = {"optimality_gap": proven, "best_known_gap": ~proven & runs["best_value"].notna()}
-    found = []
-    for measure, chosen in counted.items():
-        rows = runs[chosen]
-        for solver, own in rows.groupby("solver", sort=False):
-            gaps = own[measure].dropna().sort_values()
-            gaps = gaps.where(gaps > OPTIMAL_GAP, 0.0)
-            end = max(10 * GAPS_FROM, 1.2 * rows[measure].max())
-            corners = {"gap": [0.0, *gaps, end], "share": [n / len(own) for n in [*range(len(gaps) + 1), len(gaps)]]}
-            counts = {"with_plan": len(gaps), "runs": len(own), "problems": _problems(rows)}
-            found.append(pd.DataFrame({"measure": measure, "solver": solver, **corners, **counts}))
-    return pd.concat(found) if found else pd.DataFrame(columns=["measure"])
+    summary = summary_table(runs)
+    if summary.empty:
+        return pd.DataFrame(columns=["solver", "instance", "objective", "gap"])
+    known = summary[summary["optimum"].notna()]
+    gaps = known["optimality_gap"].astype("float64")
+    return known[["solver", "instance", "objective"]].assign(gap=gaps.mask(gaps <= OPTIMAL_GAP, 0.0))
 
 
 def gaps_figure(runs: pd.DataFrame) -> Figure | None:
-    """One panel for proven optima, one for best known values; a panel without a problem is left out and said so."""
-    shares = gap_shares(runs)
-    if shares.empty:
+    """One panel; None if no optimum is known, or no plan where one is."""
+    gaps = gaps_to_optimum(runs)
+    if gaps["gap"].isna().all():
         return None
-    by_measure = dict(list(shares.groupby("measure", sort=False)))
-    titles = [f"{_count(rows['problems'].iloc[0])} (instance and objective)" for rows in by_measure.values()]
-    figure, axes = panels(titles, (5.6, 4.1))
-    for ax, (measure, rows) in zip(axes, by_measure.items(), strict=True):
-        draw_gaps(rows, styles(runs["solver"]), ax)
-        ax.set_xlabel(AGAINST[str(measure)])
-    notes = [f"{text}: n/a, there is no such problem" for measure, text in AGAINST.items() if measure not in by_measure]
-    unknown = _problems(runs[runs["best_value"].isna() & (runs["objective"] != "front")])
-    notes += [f"n/a, as no plan is known: {_count(unknown)}"] if unknown else []
-    figure.supxlabel("\n".join(notes), fontsize=8, x=0.01, ha="left")
+    count, solvers = len(gaps.drop_duplicates(["instance", "objective"])), gaps["solver"].nunique()
+    title = f"{count} problem{'s' if count != 1 else ''} (instance and objective) with a known optimum"
+    figure, (ax,) = panels([title], (8, 0.7 + 0.45 * solvers))
+    draw_gaps(gaps, styles(runs["solver"]), ax)
     return figure
 
 
-def draw_gaps(shares: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
-    """A step curve per solver, with a marker at its exact hits; what has no plan stays below the top for ever."""
-    draw_steps(shares, "gap", "share", look, ax)
-    hits = shares[(shares["gap"] == 0) & (shares["share"] > 0)].drop_duplicates("solver", keep="last")
-    draw_marks(hits, "gap", "share", look, ax)
-    end = shares["gap"].max()
+def draw_gaps(gaps: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
+    """A row for each solver: a mark for each problem, a bar at their median, and beside its name what has no mark."""
+    solvers = list(dict.fromkeys(gaps["solver"]))
+    finite = gaps[np.isfinite(gaps["gap"])]
+    end = max(10 * GAPS_FROM, 1.5 * finite["gap"].max()) if len(finite) else 10 * GAPS_FROM
+    rng = np.random.default_rng(0)
+    for place, solver in enumerate(solvers):
+        own, colour = finite.loc[finite["solver"] == solver, "gap"], look[solver].colour
+        beside = place + rng.uniform(-0.25, 0.25, len(own))
+        sns.scatterplot(x=own, y=beside, marker=look[solver].marker, color=colour, alpha=0.55, clip_on=False, ax=ax)
+        median = gaps.loc[gaps["solver"] == solver, "gap"].median()
+        if np.isfinite(median):
+            ax.plot([median] * 2, [place - 0.36, place + 0.36], color=colour, linewidth=2.5, gid="median")
+    names = short_labels(look)
+    labels = [_label(names[solver], gaps.loc[gaps["solver"] == solver, "gap"]) for solver in solvers]
+    ax.set_yticks(range(len(solvers)), labels, fontsize=8)
     gap_axis(ax, "x", linear_decades=0.8)
-    ax.set(xlim=(-GAPS_FROM / 4, end), ylim=(0, 1.04), ylabel="share of all runs within the gap")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    counts = shares.drop_duplicates("solver").sort_values("solver", key=lambda names: names.map(list(look).index))
-    entries = [entry(look[str(r.solver)], f"{r.solver!s}: {r.with_plan!s} of {r.runs!s}") for r in counts.itertuples()]
-    legend_below(ax, entries, "solver: runs with a plan, of all")
+    ax.set(xlim=(-GAPS_FROM / 4, end), ylim=(len(solvers) - 0.5, -0.5), ylabel="")
+    ax.set_xlabel("gap to the proven optimum: a mark for each problem, a bar at the median")
     return ax
 
 
-def _problems(rows: pd.DataFrame) -> int:
-    return len(rows.groupby(["instance", "objective"]))
-
-
-def _count(problems: int) -> str:
-    return f"{problems} problem{'s' if problems != 1 else ''}"
+def _label(name: str, gaps: pd.Series[float]) -> str:
+    """Who, and how many of the problems are solved to the optimum, or have no gap that can be drawn."""
+    counts = f"{gaps.eq(0).sum()} of {len(gaps)} at 0, median {about(gaps.median())}"
+    others = {"infinite": np.isinf(gaps).sum(), "without a plan": gaps.isna().sum()}
+    return plain("\n".join([name, ", ".join([counts, *(f"{n} {what}" for what, n in others.items() if n)])]))

@@ -1,4 +1,4 @@
-"""How much time and energy each solver's plans save against the uniform plan, instance by instance."""
+"""What plans save against a baseline, by network and number of GPUs."""
 
 from __future__ import annotations
 
@@ -9,67 +9,71 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.reporting.frames import BASELINE
-from bench.reporting.plots.style import NUMBER, Style, legend_above, panels, plain, styles
+from bench.reporting.by_solver import MINIMISED, PROBLEM
+from bench.reporting.formatting import about
+from bench.reporting.frames import BASELINE, saved
+from bench.reporting.names import network_of, short_labels
+from bench.reporting.plots.style import MOST_ROWS, cut_rows, panels, plain
+from instances.objective import parse_objective
 
-MEASURES = {"time_saving": "iteration time saved [%]", "energy_saving": "energy saved [%]"}
-SQUEEZED_FROM = -400
-"""Per cent; losses beyond this make the axis logarithmic below -100, or nothing else would be seen."""
-
-
-def savings_by_row(runs: pd.DataFrame) -> pd.DataFrame:
-    """Savings in per cent of all runs that are compared; `row` names instance and objective."""
-    compared = runs[(runs["solver"] != BASELINE) & (runs["objective"] != "front")].copy()
-    compared["row"] = compared["instance"].map(plain) + "\n" + compared["objective"]
-    compared[list(MEASURES)] *= 100
-    return compared
+COLOURS: dict[str, Any] = {"cmap": "RdBu", "center": 0, "vmin": -1, "vmax": 1, "cbar": False}
+"""Blue is saved, red is lost. What is beyond 100 % has the same colour, but says its number."""
 
 
-def savings_figure(runs: pd.DataFrame) -> Figure:
-    """Two panels, one row per instance and objective; what cannot be drawn is written."""
-    savings, look = savings_by_row(runs), styles(runs["solver"])
-    rows = max(1, savings["row"].nunique())
-    figure, axes = panels(["", ""], (5.5, 0.7 + (0.55 if rows <= 20 else 0.42) * rows), sharey=True)
-    for ax, (measure, title) in zip(axes, MEASURES.items(), strict=True):
-        draw_savings(savings, measure, look, ax)
-        ax.set_xlabel(f"{title}, against {BASELINE}")
-    legend_above(figure, look, savings["solver"])
+def savings_by_network(runs: pd.DataFrame, baseline: str = BASELINE) -> pd.DataFrame:
+    """By `measure` (time or energy), `solver` and `row`, the median over problems of what the plans have `saved`.
+
+    A row is a network and a number of GPUs, or a network alone where rows would be too many for a page, or all of what
+    is beyond. Counted are the problems that minimise the measure, each with the median over its runs; `saved`
+    is missing where no plan can be compared.
+    """
+    compared = runs[(runs["solver"] != baseline) & (runs["objective"] != "front")]
+    compared = compared.assign(row=rows_of(compared))
+    kinds = compared["objective"].map(lambda text: parse_objective(text).kind)
+    found = []
+    for measure, minimising in MINIMISED.items():
+        own = compared[kinds.isin(minimising)]
+        problems = own.groupby(["row", "solver", *PROBLEM], sort=False)[saved(measure, baseline)].median()
+        medians = problems.groupby(["row", "solver"], sort=False).median().astype("float64")
+        found.append(medians.rename("saved").reset_index().assign(measure=measure))
+    return pd.concat(found, ignore_index=True)
+
+
+def rows_of(problems: pd.DataFrame) -> pd.Series[str]:
+    """The row of each problem in a figure that must fit a page: network and GPUs, the network, or `others`."""
+    networks = problems["instance"].map(network_of)
+    exact = networks + problems["gpus"].map(" {:,}".format)
+    return exact if exact.nunique() <= MOST_ROWS else cut_rows(networks)
+
+
+def savings_figure(runs: pd.DataFrame, baseline: str = BASELINE) -> Figure | None:
+    """A heat map for time and one for energy: networks and sizes by solver; None if nothing can be compared."""
+    savings = savings_by_network(runs, baseline)
+    if savings["saved"].isna().all():
+        return None
+    measures = list(dict.fromkeys(savings.loc[savings["saved"].notna(), "measure"]))
+    solvers = [solver for solver in dict.fromkeys(runs["solver"]) if solver in set(savings["solver"])]
+    rows = list(dict.fromkeys(savings.sort_values("measure", ascending=False, kind="stable")["row"]))
+    titles = [f"{measure} saved against {baseline} [%]" for measure in measures]
+    figure, axes = panels(titles, (max(2.6, 0.55 * len(solvers) + 1.2), 1.4 + 0.24 * len(rows)), sharey=True)
+    for ax, measure in zip(axes, measures, strict=True):
+        own = savings[savings["measure"] == measure].pivot_table("saved", "row", "solver", sort=False)
+        draw_savings(own.reindex(index=rows, columns=solvers), ax)
     return figure
 
 
-def draw_savings(savings: pd.DataFrame, measure: str, look: dict[str, Style], ax: Axes) -> Axes:
-    """One point per solver and row: the median over seeds, with the range; `n/a` where no run has a figure."""
-    solvers, rows = (list(dict.fromkeys(savings[column])) for column in ("solver", "row"))
-    sns.pointplot(
-        savings,
-        x=measure,
-        y="row",
-        order=rows,
-        hue="solver",
-        palette={solver: look[solver].colour for solver in solvers},
-        markers=[look[solver].marker for solver in solvers],
-        linestyles="none",
-        dodge=0.7 * (1 - 1 / len(solvers)) if len(solvers) > 1 else False,
-        estimator="median",
-        errorbar=("pi", 100),
-        err_kws={"linewidth": 1},
-        markersize=5,
-        legend=False,
-        ax=ax,
-    )
-    missing = savings.groupby(["row", "solver"], sort=False)[measure].count().eq(0)
-    for row, names in missing[missing].reset_index().groupby("row", sort=False)["solver"]:
-        place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 7}
-        who = ", ".join(names) if len(names) <= 3 else f"{len(names)} of {len(solvers)} solvers"
-        ax.annotate(plain(f"{who}: n/a"), (0, rows.index(str(row)) + 0.36), **place).set_in_layout(False)
-    if savings[measure].min() < SQUEEZED_FROM:
-        ax.set_xscale("symlog", linthresh=100)
-        ax.xaxis.set_major_formatter(NUMBER)
-    ax.axvline(0, color="0.6", linewidth=1, zorder=0)
-    for border in range(len(rows) - 1):
-        ax.axhline(border + 0.5, color="0.95", linewidth=1, zorder=0)
-    ax.set(ylabel="", ylim=(len(rows) - 0.5, -0.5))
-    ax.grid(visible=False, axis="y")
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0, labelsize=8)
+def draw_savings(savings: pd.DataFrame, ax: Axes) -> Axes:
+    """[row, solver] Shares; a cell without a problem, or without a plan to compare, says n/a in grey."""
+    texts = savings.map(lambda share: about(share, signed=True).removesuffix(" %"))
+    ax.set_facecolor("0.93")
+    cells = {"linewidths": 0.5, "linecolor": "white", "annot_kws": {"fontsize": 7}, "fmt": ""}
+    sns.heatmap(savings, annot=texts, ax=ax, **COLOURS, **cells)
+    names = short_labels(savings.columns)
+    ax.set_xticks([place + 0.5 for place in range(len(savings.columns))], [plain(names[s]) for s in savings.columns])
+    ax.set_yticks([place + 0.5 for place in range(len(savings))], [plain(str(row)) for row in savings.index])
+    ax.tick_params(axis="both", length=0, labelsize=8, labelrotation=0)
+    for label in ax.get_xticklabels():
+        label.set(rotation=40, ha="right", rotation_mode="anchor")
+    ax.set(xlabel="", ylabel="")
+    ax.grid(visible=False)
     return ax

@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from bench.reporting.names import short_labels
+
 
 class Style(NamedTuple):
     """Of one solver; `dashes` is a dash pattern of seaborn, empty for a solid line."""
@@ -48,8 +50,12 @@ REGIONS = ("#56b4e9", "#e69f00", "#66c2a4", "#cc79a7", "#f0e442", "#9aa6d6", "#d
 HATCHES = ("", "///", "...", "xxx", "---")
 ALARM = "#b3002d"
 AXES = {"axes.grid": True, "grid.color": "0.9", "axes.spines.top": False, "axes.spines.right": False}
+MOST_PANELS = 6
+MOST_ROWS = 36
+"""Of a figure that has a row for each problem, network or the like: what fits a page."""
 GAPS_FROM = 1e-4
 """Gaps below this share the linear piece of an axis with the exact hits at 0."""
+RATIO = FuncFormatter(lambda position, _: f"{1 + position:,.6g}")
 PERCENT = FuncFormatter(lambda position, _: f"{100 * position:,.6g} %")
 NUMBER = FuncFormatter(lambda position, _: f"{position:,.6g}")
 
@@ -71,7 +77,7 @@ def styles(solvers: Iterable[str]) -> dict[str, Style]:
 
 
 def panels(titles: Sequence[str], size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel of `size` (inches) for each title, three to a row."""
+    """A figure with one panel of `size` (inches) for each title, three to a row; `MOST_PANELS` fit a page."""
     across = min(3, len(titles))
     down = ceil(len(titles) / across)
     figure = Figure(figsize=(max(6.5, size[0] * across), 0.7 + size[1] * down), layout="constrained")
@@ -111,9 +117,10 @@ def _by_solver(look: Mapping[str, Style]) -> dict[str, Any]:
 
 def legend_above(figure: Figure, look: Mapping[str, Style], solvers: Iterable[str]) -> None:
     """One legend for all panels."""
-    entries = [entry(style, solver) for solver, style in look.items() if solver in set(solvers)]
-    columns = min(6, len(entries))
-    figure.legend(handles=entries, loc="outside upper center", ncols=columns, frameon=False)
+    names = short_labels(look)
+    entries = [entry(style, names[solver]) for solver, style in look.items() if solver in set(solvers)]
+    columns = max(1, min(6, _columns(figure.get_figwidth(), entries)))
+    figure.legend(handles=entries, loc="outside upper center", ncols=columns, frameon=False, fontsize=8)
 
 
 def legend_below(ax: Axes, entries: Sequence[Line2D], title: str | None = None) -> None:
@@ -121,11 +128,34 @@ def legend_below(ax: Axes, entries: Sequence[Line2D], title: str | None = None) 
     grid = ax.get_gridspec()
     assert isinstance(ax.figure, Figure)
     assert grid is not None
-    inches = ax.figure.get_figwidth() / grid.ncols
-    longest = max(len(str(entry.get_label())) for entry in entries)
-    columns = max(1, min(3, int((inches - 0.4) / (0.55 + 0.062 * longest))))
+    columns = max(1, min(3, _columns(ax.figure.get_figwidth() / grid.ncols, entries)))
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.16), "alignment": "left"}
     ax.legend(handles=entries, title=title, title_fontsize=8, fontsize=8, ncols=columns, frameon=False, **place)
+
+
+def _columns(inches: float, entries: Sequence[Line2D]) -> int:
+    """So many columns of a legend at size 8 are as wide as that."""
+    longest = max(len(str(entry.get_label())) for entry in entries)
+    return int((inches - 0.4) / (0.55 + 0.062 * longest))
+
+
+def size_ranges(gpus: pd.Series[int]) -> pd.Series[str]:
+    """For each number of GPUs the title of its panel: itself, or a range of sizes if there are too many for a page."""
+    sizes = sorted(set(gpus))
+    each = max(1, ceil(len(sizes) / MOST_PANELS))
+    titles: dict[int, str] = {}
+    for first in range(0, len(sizes), each):
+        own = sizes[first : first + each]
+        titles |= dict.fromkeys(own, f"{own[0]:,} GPUs" if len(own) == 1 else f"{own[0]:,} to {own[-1]:,} GPUs")
+    return gpus.map(titles)
+
+
+def cut_rows(rows: pd.Series[str]) -> pd.Series[str]:
+    """The rows that fit a page, those with the most entries first to stay; the rest share one."""
+    if rows.nunique() <= MOST_ROWS:
+        return rows
+    kept = rows.value_counts().index[: MOST_ROWS - 1]
+    return rows.where(rows.isin(kept), f"{rows.nunique() - len(kept)} others")
 
 
 def entry(style: Style, text: str, **line: Any) -> Line2D:

@@ -1,0 +1,103 @@
+"""A saving taken apart: what each step from one planner to another adds."""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
+
+from bench.reporting.formatting import about
+from bench.reporting.names import short_names
+from bench.reporting.plots.style import ALARM, HATCHES, MOST_ROWS, REGIONS, panels, plain
+
+SAVED = "#0072b2"
+
+
+def steps_figure(steps: pd.DataFrame) -> Figure | None:
+    """The mean over all problems as a waterfall, and a stacked bar for each problem, as many as fit a page.
+
+    Parameters
+    ----------
+    steps
+        One row per problem and step, steps in their order: `step` (its name), `instance`, `objective`, and `saving`,
+        the share of the first planner's figure that the step takes off, negative where it adds to it. A problem with a
+        saving missing is left out.
+
+    Returns
+    -------
+    The figure; None without a problem that has all its savings.
+    """
+    problems = steps.pivot_table("saving", ["instance", "objective"], "step", sort=False, dropna=False)
+    problems = problems.dropna(how="any").astype("float64") if len(problems.columns) else problems
+    if problems.empty:
+        return None
+    names, several = short_names(steps["instance"]), len(set(steps["objective"])) > 1
+    index = [names[instance] + (f", {objective}" if several else "") for instance, objective in problems.index]
+    problems = problems.set_axis(index)
+    shown = problems.iloc[:MOST_ROWS]
+    count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+    titles = [f"mean over {count}", "each problem" if len(shown) == len(problems) else f"the first {len(shown)}"]
+    figure, (waterfall, bars) = panels(titles, (6.2, max(3.0, 0.9 + 0.22 * len(shown))))
+    draw_waterfall(problems.mean(), waterfall)
+    draw_bars(shown, bars)
+    return figure
+
+
+def draw_waterfall(savings: pd.Series[float], ax: Axes) -> Axes:
+    """[step] Bars that begin where the one before ends, and their sum below."""
+    ends = savings.cumsum()
+    rows = [*zip(savings.index, ends - savings, savings, strict=True), ("all", 0.0, ends.iloc[-1])]
+    for place, (_, begin, saving) in enumerate(rows):
+        lost = saving < 0
+        fill = {"color": ALARM if lost else SAVED, "hatch": "///" if lost else None, "edgecolor": "white"}
+        if place == len(rows) - 1:
+            fill["color"] = "0.35"
+        ax.barh(place, saving, left=begin, height=0.62, gid="step", **{**fill, "facecolor": fill.pop("color")})
+        right = max(begin, begin + saving)
+        ax.annotate(
+            about(saving, signed=True), (right, place), (4, 0), textcoords="offset points", va="center", fontsize=8
+        )
+        if place < len(rows) - 1:
+            ax.plot([begin + saving] * 2, [place, place + 1], color="0.5", linewidth=0.8, zorder=0)
+    ax.set_yticks(range(len(rows)), [plain(str(step)) for step, *_ in rows], fontsize=8)
+    ax.set_xlabel("saved of the first planner's figure")
+    _finish(len(rows), ax)
+    return ax
+
+
+def draw_bars(problems: pd.DataFrame, ax: Axes) -> Axes:
+    """[problem, step] A bar for each problem: what steps save to the right of 0, what they lose to the left; a dot at
+    their sum.
+    """
+    right = left = pd.Series(0.0, problems.index)
+    places = range(len(problems))
+    for number, step in enumerate(problems.columns):
+        own = problems[step]
+        begin = right.where(own >= 0, left)
+        fill = {"color": REGIONS[number % len(REGIONS)], "hatch": HATCHES[number % len(HATCHES)]}
+        ax.barh(places, own, left=begin, height=0.75, edgecolor="0.3", linewidth=0.4, gid=f"step {step}", **fill)
+        right, left = right + own.clip(lower=0), left + own.clip(upper=0)
+    total = problems.sum(axis=1)
+    sns.scatterplot(x=total.to_numpy(), y=list(places), color="black", s=22, zorder=3, ax=ax, gid="all")
+    ax.set_yticks(places, [plain(str(problem)) for problem in problems.index], fontsize=7)
+    entries = [
+        Patch(facecolor=REGIONS[n % len(REGIONS)], hatch=HATCHES[n % len(HATCHES)], edgecolor="0.3", label=plain(step))
+        for n, step in enumerate(map(str, problems.columns))
+    ]
+    ax.legend(handles=entries, loc="upper left", bbox_to_anchor=(-0.02, -0.12), ncols=3, fontsize=8, frameon=False)
+    ax.set_xlabel("saved of the first planner's figure; dot: all steps together")
+    _finish(len(problems), ax)
+    return ax
+
+
+def _finish(rows: int, ax: Axes) -> None:
+    ax.axvline(0, color="0.4", linewidth=0.8)
+    ax.set(ylim=(rows - 0.5, -0.5), ylabel="")
+    ax.margins(x=0.12)
+    ax.grid(visible=False, axis="y")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
