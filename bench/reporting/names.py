@@ -43,7 +43,8 @@ def _clearest(names: Iterable[str], forms: Iterable[Callable[[str], str]]) -> di
     """By name the first of its forms that is no other name's, cut; names that are alike even so are numbered."""
     left = list(dict.fromkeys(names))
     found = dict.fromkeys(left, "")
-    for form in (*forms, str):
+    every: list[Callable[[str], str]] = [*forms, str]
+    for form in every:
         texts = {name: cut(form(name)) for name in left}
         counts = Counter([*texts.values(), *found.values()])
         found |= {name: text for name, text in texts.items() if counts[text] == 1}

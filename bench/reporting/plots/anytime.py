@@ -82,7 +82,7 @@ def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
         draw_anytime(own, look, ax)
         asked = runs.loc[size_ranges(runs["gpus"]).eq(size) & (runs["objective"] != "front"), "solver"]
         absent = [names[solver] for solver in dict.fromkeys(asked) if solver not in set(own["solver"])]
-        ax.set(ylabel="", xlabel=fill(plain(f"n/a, too few plans: {', '.join(absent)}"), 70) if absent else "")
+        ax.set(ylabel="", xlabel=fill(plain(f"n/a, too few plans: {', '.join(absent)}"), 54) if absent else "")
         ax.xaxis.label.set_fontsize(8)
     axes[0].set_ylim(0, max(1.0, 1.3 * medians["gap"].max()))
     legend_above(figure, look, medians["solver"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
-from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -30,8 +29,7 @@ def save(figure: Figure, path: Path) -> None:
     suffix = picture_suffix(path)
     content = io.BytesIO()
     # The same figure gives the same bytes. Ids of an SVG hold its name, so that several can stand in one page.
-    settings: dict[str, Any] = {"svg.hashsalt": path.stem, "pdf.fonttype": 42}
-    with warnings.catch_warnings(), rc_context(settings):
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": path.stem, "pdf.fonttype": 42}):
         # A name in a script that the font lacks is drawn as boxes; that is no reason to warn.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure.savefig(content, format=suffix, dpi=150, metadata=UNDATED[suffix])

@@ -31,6 +31,7 @@ def fronts_figure(runs: pd.DataFrame, fronts: pd.DataFrame) -> Figure | None:
     for ax, instance in zip(axes, shown, strict=True):
         own = runs[runs["instance"] == instance]
         draw_fronts(fronts[fronts["instance"] == instance], own, styles(runs["solver"]), ax)
+    legend_of_plans(figure, runs[runs["instance"].isin(shown)], fronts)
     if len(every) > len(shown):
         figure.supxlabel(f"fronts of {len(every) - len(shown)} more instances: fronts.csv", fontsize=8)
     return figure
@@ -39,14 +40,34 @@ def fronts_figure(runs: pd.DataFrame, fronts: pd.DataFrame) -> Figure | None:
 def front_figure(front: pd.DataFrame) -> Figure:
     """One front, alone."""
     figure, (ax,) = panels([front["instance"].iloc[0]], (7, 4))
-    draw_fronts(front, pd.DataFrame(columns=["solver", "objective", "time_s", "energy_j"]), styles(front["solver"]), ax)
+    draw_fronts(
+        front,
+        pd.DataFrame(columns=["instance", "solver", "objective", "time_s", "energy_j"]),
+        styles(front["solver"]),
+        ax,
+    )
     return figure
+
+
+def legend_of_plans(figure: Figure, runs: pd.DataFrame, fronts: pd.DataFrame) -> None:
+    """One legend of the solvers that have plans, but no front, for all panels."""
+    look, names = styles(runs["solver"]), short_labels(runs["solver"])
+    solvers = [solver for solver in look if solver in set(_without_front(runs, fronts)["solver"])]
+    handles = [entry(look[solver], f"{names[solver]}: plans", linestyle="none") for solver in solvers]
+    if handles:
+        figure.legend(handles=handles, loc="outside upper center", ncols=5, frameon=False, fontsize=8)
+
+
+def _without_front(runs: pd.DataFrame, fronts: pd.DataFrame) -> pd.DataFrame:
+    """The plans on instances of which their solver gave no front."""
+    pairs = [pd.MultiIndex.from_frame(frame[["instance", "solver"]]) for frame in (runs, fronts)]
+    return runs[runs["time_s"].notna() & ~pairs[0].isin(pairs[1])]
 
 
 def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     """Fronts of one instance as step curves, one per run, and as points the plans of solvers that gave none."""
     kinds = fronts["status"].eq("optimal").map({True: "front, proven complete", False: "front"})
-    others = runs[runs["time_s"].notna() & ~runs["solver"].isin(fronts["solver"])]
+    others = _without_front(runs, fronts)
     points = pd.concat([fronts.assign(kind=kinds), others.assign(kind="plans")])
     points["energy_kj"] = points["energy_j"] / 1000
     entries, names = list[Line2D](), short_labels(look)
@@ -65,8 +86,9 @@ def draw_fronts(fronts: pd.DataFrame, runs: pd.DataFrame, look: dict[str, Style]
         }
         each = {"units": "seed", "estimator": None, "errorbar": None}
         sns.lineplot(own, x="time_s", y="energy_kj", drawstyle="steps-post", zorder=2 + place, ax=ax, **each, **line)
-        asked = (runs["solver"].eq(str(solver)) & runs["objective"].eq("front")).sum()
-        entries.append(entry(style, f"{names[str(solver)]}: {kind}{_measured(own, asked)}", **line))
+        if kind != "plans":
+            asked = (runs["solver"].eq(str(solver)) & runs["objective"].eq("front")).sum()
+            entries.append(entry(style, f"{names[str(solver)]}: {kind}{_measured(own, asked)}", **line))
     legend_below(ax, entries)
     for axis, scale, values in ((ax.xaxis, ax.set_xscale, "time_s"), (ax.yaxis, ax.set_yscale, "energy_kj")):
         ratio = points[values].max() / points[values].min()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -42,7 +44,7 @@ def proofs_figure(runs: pd.DataFrame) -> Figure | None:
     times = proof_times(runs)
     if times["seconds"].isna().all():
         return None
-    figure, (time, share) = panels(["time to a proof", "share of runs that end with a proof"], (6.2, 4.2))
+    figure, (time, share) = panels(["each run; hollow: ended without a proof", "all runs"], (6.2, 4.2))
     look = styles(runs["solver"])
     draw_times(times, look, time)
     draw_shares(proofs_by_size(times), look, share)
@@ -62,7 +64,13 @@ def draw_times(times: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     for (solver, proven), own in times.groupby(["solver", "proven"], sort=False):
         style, x = look[str(solver)], own["gpus"] * shift[str(solver)]
         face = style.colour if proven else "none"
-        mark = {"marker": style.marker, "s": 26, "facecolor": face, "edgecolor": style.colour, "alpha": 0.6}
+        mark: dict[str, Any] = {
+            "marker": style.marker,
+            "s": 26,
+            "facecolor": face,
+            "edgecolor": style.colour,
+            "alpha": 0.6,
+        }
         ax.scatter(x, own["seconds"], gid=f"{solver} {'proven' if proven else 'open'}", **mark)
     medians = proofs_by_size(times).dropna()
     _lines(medians.assign(gpus=medians["gpus"] * medians["solver"].map(shift)), "seconds", look, ax)
@@ -70,7 +78,7 @@ def draw_times(times: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     _sizes(times["gpus"], ax)
     ax.yaxis.set_major_formatter(NUMBER)
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_ylabel("search seconds (log scale); hollow: ended without a proof")
+    ax.set_ylabel("search seconds (log scale)")
     return ax
 
 
@@ -80,7 +88,7 @@ def draw_shares(proofs: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     shown = proofs.assign(gpus=proofs["gpus"] * proofs["solver"].map(shift))
     _lines(shown, "share", look, ax, clip_on=False)
     _sizes(proofs["gpus"], ax)
-    ax.set(ylim=(0, 1.04), ylabel="")
+    ax.set(ylim=(0, 1.04), ylabel="share of runs that end with a proof")
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     return ax
 
@@ -95,7 +103,9 @@ def _lines(frame: pd.DataFrame, y: str, look: dict[str, Style], ax: Axes, **line
 def _shifts(frame: pd.DataFrame) -> dict[str, float]:
     """By solver, the factor by which its marks stand to the right of their size."""
     solvers = list(dict.fromkeys(frame["solver"]))
-    return {solver: 1.025 ** (place - (len(solvers) - 1) / 2) for place, solver in enumerate(sorted(solvers))}
+    sizes = frame["gpus"]
+    step = (1.3 * sizes.max() / sizes.min()) ** 0.013
+    return {solver: step ** (place - (len(solvers) - 1) / 2) for place, solver in enumerate(sorted(solvers))}
 
 
 def _sizes(gpus: pd.Series[int], ax: Axes) -> None:
@@ -103,7 +113,7 @@ def _sizes(gpus: pd.Series[int], ax: Axes) -> None:
     sizes = sorted(set(gpus))
     named = [sizes[0]]
     for size in sizes[1:]:
-        named += [size] if size >= named[-1] * (sizes[-1] / sizes[0]) ** (1 / 14) else []
+        named += [size] if size >= named[-1] * (sizes[-1] / sizes[0]) ** (1 / 20) else []
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(FixedLocator(named))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pandas as pd
@@ -53,7 +54,9 @@ def savings_figure(runs: pd.DataFrame, baseline: str = BASELINE) -> Figure | Non
         return None
     measures = list(dict.fromkeys(savings.loc[savings["saved"].notna(), "measure"]))
     solvers = [solver for solver in dict.fromkeys(runs["solver"]) if solver in set(savings["solver"])]
-    rows = list(dict.fromkeys(savings.sort_values("measure", ascending=False, kind="stable")["row"]))
+    problems = runs.assign(row=rows_of(runs), place=pd.factorize(runs["instance"].map(network_of))[0])
+    rows = list(dict.fromkeys(problems.sort_values(["place", "gpus"], kind="stable")["row"]))
+    rows = [row for row in rows if row in set(savings["row"])]
     titles = [f"{measure} saved against {baseline} [%]" for measure in measures]
     figure, axes = panels(titles, (max(2.6, 0.55 * len(solvers) + 1.2), 1.4 + 0.24 * len(rows)), sharey=True)
     for ax, measure in zip(axes, measures, strict=True):
@@ -67,7 +70,10 @@ def draw_savings(savings: pd.DataFrame, ax: Axes) -> Axes:
     texts = savings.map(lambda share: about(share, signed=True).removesuffix(" %"))
     ax.set_facecolor("0.93")
     cells = {"linewidths": 0.5, "linecolor": "white", "annot_kws": {"fontsize": 7}, "fmt": ""}
-    sns.heatmap(savings, annot=texts, ax=ax, **COLOURS, **cells)
+    with warnings.catch_warnings():
+        # seaborn still calls what matplotlib means to replace.
+        warnings.filterwarnings("ignore", category=PendingDeprecationWarning)
+        sns.heatmap(savings, annot=texts, ax=ax, **COLOURS, **cells)
     names = short_labels(savings.columns)
     ax.set_xticks([place + 0.5 for place in range(len(savings.columns))], [plain(names[s]) for s in savings.columns])
     ax.set_yticks([place + 0.5 for place in range(len(savings))], [plain(str(row)) for row in savings.index])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -16,7 +18,7 @@ from bench.reporting.plots.style import ALARM, HATCHES, MOST_ROWS, REGIONS, pane
 SAVED = "#0072b2"
 
 
-def steps_figure(steps: pd.DataFrame) -> Figure | None:
+def steps_figure(steps: pd.DataFrame, of: str = "the iteration time of megatron") -> Figure | None:
     """The mean over all problems as a waterfall, and a stacked bar for each problem, as many as fit a page.
 
     Parameters
@@ -25,6 +27,8 @@ def steps_figure(steps: pd.DataFrame) -> Figure | None:
         One row per problem and step, steps in their order: `step` (its name), `instance`, `objective`, and `saving`,
         the share of the first planner's figure that the step takes off, negative where it adds to it. A problem with a
         saving missing is left out.
+    of
+        What the savings are a share of, in words.
 
     Returns
     -------
@@ -39,10 +43,14 @@ def steps_figure(steps: pd.DataFrame) -> Figure | None:
     problems = problems.set_axis(index)
     shown = problems.iloc[:MOST_ROWS]
     count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
-    titles = [f"mean over {count}", "each problem" if len(shown) == len(problems) else f"the first {len(shown)}"]
+    rest = "" if len(shown) == len(problems) else f" (the first {len(shown)} of {len(problems)})"
+    titles = [f"mean over {count}", f"each problem{rest}; dot: all steps together"]
     figure, (waterfall, bars) = panels(titles, (6.2, max(3.0, 0.9 + 0.22 * len(shown))))
     draw_waterfall(problems.mean(), waterfall)
     draw_bars(shown, bars)
+    figure.supxlabel(plain(f"saved of {of}"), fontsize=9)
+    entries = [Patch(**_look(number), label=plain(str(step))) for number, step in enumerate(problems.columns)]
+    figure.legend(handles=entries, loc="outside lower right", ncols=min(5, len(entries)), fontsize=8, frameon=False)
     return figure
 
 
@@ -51,19 +59,14 @@ def draw_waterfall(savings: pd.Series[float], ax: Axes) -> Axes:
     ends = savings.cumsum()
     rows = [*zip(savings.index, ends - savings, savings, strict=True), ("all", 0.0, ends.iloc[-1])]
     for place, (_, begin, saving) in enumerate(rows):
-        lost = saving < 0
-        fill = {"color": ALARM if lost else SAVED, "hatch": "///" if lost else None, "edgecolor": "white"}
-        if place == len(rows) - 1:
-            fill["color"] = "0.35"
-        ax.barh(place, saving, left=begin, height=0.62, gid="step", **{**fill, "facecolor": fill.pop("color")})
-        right = max(begin, begin + saving)
-        ax.annotate(
-            about(saving, signed=True), (right, place), (4, 0), textcoords="offset points", va="center", fontsize=8
-        )
-        if place < len(rows) - 1:
+        last, lost = place == len(rows) - 1, saving < 0
+        colour, hatch = "0.35" if last else ALARM if lost else SAVED, "///" if lost else None
+        ax.barh(place, saving, left=begin, height=0.62, facecolor=colour, hatch=hatch, edgecolor="white", gid="step")
+        beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
+        ax.annotate(about(saving, signed=True), (max(begin, begin + saving), place), **beside)
+        if not last:
             ax.plot([begin + saving] * 2, [place, place + 1], color="0.5", linewidth=0.8, zorder=0)
     ax.set_yticks(range(len(rows)), [plain(str(step)) for step, *_ in rows], fontsize=8)
-    ax.set_xlabel("saved of the first planner's figure")
     _finish(len(rows), ax)
     return ax
 
@@ -77,20 +80,19 @@ def draw_bars(problems: pd.DataFrame, ax: Axes) -> Axes:
     for number, step in enumerate(problems.columns):
         own = problems[step]
         begin = right.where(own >= 0, left)
-        fill = {"color": REGIONS[number % len(REGIONS)], "hatch": HATCHES[number % len(HATCHES)]}
-        ax.barh(places, own, left=begin, height=0.75, edgecolor="0.3", linewidth=0.4, gid=f"step {step}", **fill)
+        ax.barh(places, own, left=begin, height=0.75, gid=f"step {step}", **_look(number))
         right, left = right + own.clip(lower=0), left + own.clip(upper=0)
     total = problems.sum(axis=1)
     sns.scatterplot(x=total.to_numpy(), y=list(places), color="black", s=22, zorder=3, ax=ax, gid="all")
     ax.set_yticks(places, [plain(str(problem)) for problem in problems.index], fontsize=7)
-    entries = [
-        Patch(facecolor=REGIONS[n % len(REGIONS)], hatch=HATCHES[n % len(HATCHES)], edgecolor="0.3", label=plain(step))
-        for n, step in enumerate(map(str, problems.columns))
-    ]
-    ax.legend(handles=entries, loc="upper left", bbox_to_anchor=(-0.02, -0.12), ncols=3, fontsize=8, frameon=False)
-    ax.set_xlabel("saved of the first planner's figure; dot: all steps together")
     _finish(len(problems), ax)
     return ax
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Of a step's bars; hatched, so that they are told apart in grey."""
+    fill, hatch = REGIONS[number % len(REGIONS)], HATCHES[number % len(HATCHES)]
+    return {"facecolor": fill, "hatch": hatch, "edgecolor": "0.3", "linewidth": 0.4}
 
 
 def _finish(rows: int, ax: Axes) -> None:

@@ -63,17 +63,18 @@ NUMBER = FuncFormatter(lambda position, _: f"{position:,.6g}")
 def styles(solvers: Iterable[str]) -> dict[str, Style]:
     """The style of each solver of a report, by its label; one that the suite does not know gets a spare one.
 
-    A label may carry options, as in `memetic[size=50]`: the colour stays the solver's, the line changes.
+    A label may carry options, as in `memetic[size=50]`: the colour stays the solver's, the line changes;
+    without options it is solid.
     """
     labels = list(dict.fromkeys(solvers))
     names = [name for name in dict.fromkeys(label.partition("[")[0] for label in labels) if name not in SOLVERS]
     bases = SOLVERS | {name: OTHERS[number % len(OTHERS)] for number, name in enumerate(sorted(names))}
-    found: dict[str, Style] = {}
+    found = {label: bases[label] for label in labels if label in bases}
     for label in labels:
         base = bases[label.partition("[")[0]]
         variant = sum(style.colour == base.colour for style in found.values())
-        found[label] = base._replace(dashes=VARIANTS[variant % len(VARIANTS)])
-    return found
+        found.setdefault(label, base._replace(dashes=VARIANTS[variant % len(VARIANTS)]))
+    return {label: found[label] for label in labels}
 
 
 def panels(titles: Sequence[str], size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
@@ -95,7 +96,7 @@ def panels(titles: Sequence[str], size: tuple[float, float], **shared: Any) -> t
 def draw_steps(frame: pd.DataFrame, x: str, y: str, look: Mapping[str, Style], ax: Axes) -> None:
     """A step curve for each solver, through its rows in their order; later ones are thinner, so all stay visible."""
     shown = {solver: style for solver, style in look.items() if solver in set(frame["solver"])}
-    step = min(0.7, 4 / len(shown))
+    step = min(0.6, 2.5 / len(shown))
     widths = {solver: 1.5 + step * place for place, solver in enumerate(reversed(shown))}
     dashes = {solver: style.dashes for solver, style in shown.items()}
     as_it_is: dict[str, Any] = {"estimator": None, "errorbar": None, "sort": False, "drawstyle": "steps-post"}
