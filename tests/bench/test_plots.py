@@ -18,11 +18,13 @@ from bench.reporting.formatting import seconds
 from bench.reporting.metrics import hypervolume_share
 from bench.reporting.plots import save_figures
 from bench.reporting.plots.anytime import anytime_figure, median_gaps
+from bench.reporting.plots.files import SUFFIXES
 from bench.reporting.plots.front import fronts_figure
 from bench.reporting.plots.gaps import gaps_figure
 from bench.reporting.plots.plan import plan_figure
 from bench.reporting.plots.plan_sheet import folded, left_out
-from bench.reporting.plots.savings import savings_figure
+from bench.reporting.plots.profile import profile_figure
+from bench.reporting.plots.proofs import proofs_figure
 from bench.reporting.plots.style import OTHERS, SOLVERS, styles
 from bench.reporting.report import Report, make_report, write_report
 from instances.plan import Gpu, Plan
@@ -42,7 +44,9 @@ def report_on(path: Path, runs: Runs) -> Report:
 
 def figures_on(path: Path, runs: Runs) -> list[str]:
     report = report_on(path, runs)
-    return [drawn.name for drawn in save_figures(report.runs, report.traces, report.fronts, path)]
+    drawn, absent = save_figures(report.runs, report.traces, report.fronts, path)
+    assert len(drawn) + len(absent) == 6
+    return [figure.name for figure in drawn]
 
 
 def curves(ax: Axes, solver: str) -> list[Line2D]:
@@ -60,58 +64,6 @@ def corners(ax: Axes, solver: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
 def written(figure: Figure) -> str:
     """All text on a figure."""
     return "\n".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
-
-
-# gaps
-
-
-def test_failures_stay_in_the_denominator_of_the_gaps(tmp_path: Path) -> None:
-    runs: Runs = [
-        (task("brute"), OPTIMAL),
-        *((task("memetic", seed), outcome) for seed, outcome in enumerate([GOOD, ERROR, NOTHING, None])),
-        (task("random", 0), POOR),
-        (task("random", 1), ERROR),
-    ]
-    figure = gaps_figure(report_on(tmp_path, runs).runs)
-    assert figure is not None
-    (ax,) = figure.axes
-    xs, ys = corners(ax, "memetic")
-    assert (xs[1], ys[1], ys[-1]) == (0, 0.25, 0.25), "one exact hit in four runs"
-    xs, ys = corners(ax, "random")
-    assert (ys[0], ys[-1]) == (0, 0.5)
-    assert xs[1] == pytest.approx((7.3 - 3.9) / 3.9)
-    assert "memetic: 1 of 4" in written(figure)
-
-
-def test_gaps_to_unproven_values_have_a_panel_of_their_own(tmp_path: Path) -> None:
-    runs: Runs = [(task("brute"), OPTIMAL)]
-    runs += [(task("memetic", objective="energy"), GOOD), (task("megatron", objective="energy"), POOR)]
-    runs += [(task("memetic", objective="weighted:0.5"), NOTHING)]
-    figure = gaps_figure(report_on(tmp_path, runs).runs)
-    assert figure is not None
-    optimum, best = figure.axes
-    assert ("proven optimum" in optimum.get_xlabel(), "best known" in best.get_xlabel()) == (True, True)
-    assert [text.get_text() for text in optimum.get_legend().get_texts()] == ["brute: 1 of 1"]
-    assert len(optimum.lines) == len(curves(optimum, "brute")) == 1
-    assert corners(best, "megatron")[0][1] == pytest.approx((819 - 705) / 705)
-    assert "n/a, as no plan is known: 1 problem" in written(figure)
-
-
-def test_a_panel_without_a_problem_is_written_as_not_there(tmp_path: Path) -> None:
-    figure = gaps_figure(report_on(tmp_path, [(task("memetic"), GOOD)]).runs)
-    assert figure is not None
-    assert len(figure.axes) == 1
-    assert "gap to the proven optimum: n/a" in written(figure)
-
-
-def test_problems_that_only_others_solved_count_as_never_within_a_gap(tmp_path: Path) -> None:
-    """The best known values may know a plan where no run found one."""
-    runs = report_on(tmp_path, [(task("memetic"), ERROR)]).runs.assign(best_value=3.9)
-    figure = gaps_figure(runs)
-    assert figure is not None
-    figure.canvas.draw()
-    assert set(corners(figure.axes[0], "memetic")[1]) == {0}
-    assert "memetic: 0 of 1" in written(figure)
 
 
 # search over time
@@ -170,8 +122,8 @@ def test_fronts_are_overlaid_with_the_plans_of_solvers_that_gave_none(tmp_path: 
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "brute: front, proven complete, 100.00 %",
         "memetic: front, 0 %, 1 of 2 runs",
-        "megatron: plans",
     ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["megatron: plans"]
     assert len(ax.lines) == 3
 
 
@@ -217,17 +169,27 @@ def test_plans_of_single_objectives_count_for_the_best_known_front(tmp_path: Pat
         ([], []),
         ([(task("memetic"), None)], []),
         ([(task("memetic"), ERROR)], []),
-        ([(task("memetic"), GOOD)], ["gaps.png"]),
-        ([(task("brute"), OPTIMAL)], ["gaps.png", "anytime.png"]),
-        ([(task("megatron"), POOR), (task("memetic"), GOOD)], ["savings.png", "gaps.png"]),
-        ([(task("megatron"), POOR), (task("memetic"), ERROR)], ["gaps.png"]),
-        ([(task("brute", objective="front"), PROVEN_FRONT)], ["fronts.png"]),
+        ([(task("memetic"), GOOD)], ["profile"]),
+        ([(task("brute"), NOTHING)], ["proofs"]),
+        ([(task("brute"), OPTIMAL)], ["profile", "gaps", "anytime", "proofs"]),
+        ([(task("megatron"), POOR), (task("memetic"), GOOD)], ["savings", "profile"]),
+        ([(task("megatron"), POOR), (task("memetic"), ERROR)], ["profile"]),
+        ([(task("brute", objective="front"), PROVEN_FRONT)], ["proofs", "fronts"]),
     ],
 )
 def test_only_what_has_something_to_show_is_drawn(tmp_path: Path, runs: Runs, expected: list[str]) -> None:
-    (tmp_path / "savings.png").write_bytes(b"of an earlier report")
+    for suffix in SUFFIXES:
+        (tmp_path / f"savings.{suffix}").write_bytes(b"of an earlier report")
     assert figures_on(tmp_path, runs) == expected
-    assert sorted(path.name for path in tmp_path.glob("*.png")) == sorted(expected)
+    for suffix in SUFFIXES:
+        assert sorted(path.stem for path in tmp_path.glob(f"*.{suffix}")) == sorted(expected)
+
+
+def test_a_figure_that_is_left_out_is_named_with_the_reason(tmp_path: Path) -> None:
+    _, path = write_report(folder_with(tmp_path, [(task("memetic"), GOOD)]))
+    for text in (path.read_text(), path.with_suffix(".html").read_text()):
+        assert "savings: no plan can be compared with one of megatron" in text
+        assert "proofs: no exact method has a result" in text
 
 
 def test_reports_show_figures_with_captions_and_words_for_those_who_cannot_see_them(tmp_path: Path) -> None:
@@ -245,7 +207,8 @@ def test_a_solver_has_one_colour_in_all_figures(tmp_path: Path) -> None:
     runs: Runs = [(task("megatron"), POOR), (task("brute"), OPTIMAL), (task("memetic"), traced((0.1, 3.9)))]
     report = report_on(tmp_path, runs)
     figures = [
-        savings_figure(report.runs),
+        profile_figure(report.runs),
+        proofs_figure(report.runs),
         gaps_figure(report.runs),
         anytime_figure(report.runs, report.traces),
     ]

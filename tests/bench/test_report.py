@@ -10,13 +10,11 @@ import pytest
 
 from bench.records.task import Task
 from bench.reporting.metrics import ContradictionError
-from bench.reporting.plots.savings import savings_figure
 from bench.reporting.report import COLUMNS, _far_off, make_report, write_report
 from bench.runs.store import Store
 from instances.errors import InputError
 from solvers.core.interface import Outcome, Status
 from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
-from tests.bench.test_plots import curves
 from tests.editing import hand_instance
 
 Runs = list[tuple[Task, Outcome | None]]
@@ -142,34 +140,6 @@ def test_names_that_are_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     _, path = write_report(folder_with(tmp_path, [(task("memetic", instance=instance), GOOD)]))
     assert "<b>\\|x" in path.read_text()
     assert "&lt;b&gt;|x" in (tmp_path / "report.html").read_text()
-
-
-def test_the_figure_shows_the_savings_of_the_table(tmp_path: Path) -> None:
-    report = make_report(folder_with(tmp_path, SHAPES["finished"]))
-    time, energy = savings_figure(report.runs).axes
-    for axes, expected in ((time, 100 * (7.3 - 3.9) / 7.3), (energy, 100 * (819 - 705) / 819)):
-        assert not curves(axes, "megatron"), "the baseline is what the others are measured against"
-        for solver in ("memetic", "brute"):
-            assert curves(axes, solver)[0].get_xdata() == pytest.approx([expected])
-    assert "time saved" in time.get_xlabel()
-    assert [label.get_text() for label in time.get_yticklabels()] == ["two-gpus-two-layers\ntime"]
-
-
-@pytest.mark.parametrize("good", [1, 2])
-def test_the_figure_spans_the_seeds_and_marks_their_median(tmp_path: Path, good: int) -> None:
-    """Three seeds, of which `good` save 46.6 % and the others nothing: the range is the same, the median is not."""
-    seeds: Runs = [(task("memetic", seed), GOOD if seed < good else POOR) for seed in range(3)]
-    time, _ = savings_figure(make_report(folder_with(tmp_path, [(task("megatron"), POOR), *seeds])).runs).axes
-    median, span = curves(time, "memetic")
-    saved = 100 * (7.3 - 3.9) / 7.3
-    assert median.get_xdata() == pytest.approx([saved if good == 2 else 0], abs=1e-9)
-    assert span.get_xdata() == pytest.approx([0, saved], abs=1e-9)
-
-
-def test_what_cannot_be_drawn_is_written(tmp_path: Path) -> None:
-    time, energy = savings_figure(make_report(folder_with(tmp_path, SHAPES["no baseline"])).runs).axes
-    for axes in (time, energy):
-        assert [text.get_text() for text in axes.texts] == ["memetic: n/a"]
 
 
 def test_a_baseline_far_beyond_the_best_known_value_is_pointed_out() -> None:

@@ -104,7 +104,7 @@ def _shifts(frame: pd.DataFrame) -> dict[str, float]:
     """By solver, the factor by which its marks stand to the right of their size."""
     solvers = list(dict.fromkeys(frame["solver"]))
     sizes = frame["gpus"]
-    step = (1.3 * sizes.max() / sizes.min()) ** 0.013
+    step = (1.3 * sizes.max() / sizes.min()) ** 0.01
     return {solver: step ** (place - (len(solvers) - 1) / 2) for place, solver in enumerate(sorted(solvers))}
 
 
@@ -114,8 +114,9 @@ def _sizes(gpus: pd.Series[int], ax: Axes) -> None:
     named = [sizes[0]]
     for size in sizes[1:]:
         named += [size] if size >= named[-1] * (sizes[-1] / sizes[0]) ** (1 / 20) else []
+    margin = (1.3 * sizes[-1] / sizes[0]) ** 0.05
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(FixedLocator(named))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(NUMBER)
-    ax.set(xlabel="GPUs (log scale)", xlim=(sizes[0] / 1.15, sizes[-1] * 1.15))
+    ax.set(xlabel="GPUs (log scale)", xlim=(sizes[0] / margin, sizes[-1] * margin))

@@ -69,7 +69,14 @@ def draw_savings(savings: pd.DataFrame, ax: Axes) -> Axes:
     """[row, solver] Shares; a cell without a problem, or without a plan to compare, says n/a in grey."""
     texts = savings.map(lambda share: about(share, signed=True).removesuffix(" %"))
     ax.set_facecolor("0.93")
-    cells = {"linewidths": 0.5, "linecolor": "white", "annot_kws": {"fontsize": 7}, "fmt": ""}
+    cells = {
+        "linewidths": 0.5,
+        "linecolor": "white",
+        "annot_kws": {"fontsize": 7},
+        "fmt": "",
+        "xticklabels": False,
+        "yticklabels": False,
+    }
     with warnings.catch_warnings():
         # seaborn still calls what matplotlib means to replace.
         warnings.filterwarnings("ignore", category=PendingDeprecationWarning)

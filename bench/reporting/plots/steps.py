@@ -50,7 +50,7 @@ def steps_figure(steps: pd.DataFrame, of: str = "the iteration time of megatron"
     draw_bars(shown, bars)
     figure.supxlabel(plain(f"saved of {of}"), fontsize=9)
     entries = [Patch(**_look(number), label=plain(str(step))) for number, step in enumerate(problems.columns)]
-    figure.legend(handles=entries, loc="outside lower right", ncols=min(5, len(entries)), fontsize=8, frameon=False)
+    figure.legend(handles=entries, loc="outside upper right", ncols=min(5, len(entries)), fontsize=8, frameon=False)
     return figure
 
 
