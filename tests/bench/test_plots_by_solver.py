@@ -20,7 +20,8 @@ from bench.reporting.plots.savings import savings_figure
 from bench.reporting.plots.steps import steps_figure
 from bench.reporting.plots.style import MOST_ROWS, size_ranges, styles
 from bench.reporting.report import make_report
-from tests.bench.folders import EMPTY, ERROR, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
+from solvers.core.interface import Outcome, Status
+from tests.bench.folders import EMPTY, ERROR, FAST, GOOD, NOTHING, OPTIMAL, POOR, folder_with, task
 from tests.bench.test_plots import Runs, corners, curves, parts_of, report_on, written
 from tests.editing import hand_instance
 
@@ -95,15 +96,12 @@ def test_curves_that_coincide_have_their_markers_at_ratios_of_their_own() -> Non
 
 
 def test_every_problem_has_a_mark_at_its_gap_and_a_bar_is_at_the_median_of_the_summary(tmp_path: Path) -> None:
-    runs: Runs = []
-    for objective in ("time", "energy", "weighted:0.5"):
-        runs += [(task("brute", objective=objective), OPTIMAL)]
-    runs += [
-        (task("random", 0, "time"), POOR),
-        (task("random", 0, "energy"), POOR),
-        (task("random", 1, "energy"), ERROR),
-    ]
-    runs += [(task("random", 0, "weighted:0.5"), ERROR), (task("random", 0, "energy@1x"), POOR)]
+    other = hand_instance(name="other")
+    least = Outcome(Status.OPTIMAL, FAST, bound=705 * (1 - 1e-12))
+    runs: Runs = [(task("brute"), OPTIMAL), (task("brute", objective="energy"), least)]
+    runs += [(task("brute", instance=other), OPTIMAL), (task("random", instance=other), ERROR)]
+    runs += [(task("random"), POOR), (task("random", 0, "energy"), POOR), (task("random", 1, "energy"), ERROR)]
+    runs += [(task("random", 0, "weighted:0.5"), POOR)]
     table = report_on(tmp_path, runs).runs
     figure = gaps_figure(table)
     assert figure is not None
