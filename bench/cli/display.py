@@ -153,10 +153,10 @@ def show_report(report: Report, path: Path, wide: bool = False) -> None:
     say(f"Next: geotrain-bench verify {path.parent}")
 
 
-def fill(text: str) -> str:
+def fill(text: str, indent: int = 0) -> str:
     """Words folded to the width of a terminal; as they are where nobody but a file or a pipe reads."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
-    return TextWrapper(width, break_long_words=False, break_on_hyphens=False).fill(text)
+    return TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False).fill(text)
 
 
 def show_list(columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]]) -> None:

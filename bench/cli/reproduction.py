@@ -21,6 +21,9 @@ def reproduce(
     keep: Annotated[bool, typer.Option("--keep", help="Keep results computed by a different code version.")] = False,
 ) -> int:
     """Run what the papers' tables need, or go on where it stopped, and set the papers' claims beside our figures."""
+    import pandas as pd
+
+    from bench.cli.display import fill
     from bench.reproduction.document import write_document
     from bench.reproduction.parts import PARTS, minutes_left, run_part
 
@@ -34,6 +37,9 @@ def reproduce(
         note(part.title)
         failed += run_part(part, folder, quick, jobs, fresh, keep).failed
     path = write_document(folder, quick)
-    say(path.read_text(encoding="utf-8").partition("\n### ")[0])
-    say(f"\nAll tables: {path}")
+    for claim in pd.read_csv(folder / "claims.csv", keep_default_na=False).itertuples():
+        say(f"{claim.paper}")
+        for head, text in (("says", claim.says), ("we get", claim.ours), ("why", claim.why)):
+            say(fill(f"  {head}: {text}", indent=4))
+    say(f"\nAll tables: {path}, {path.with_suffix('.html')}")
     return FAILED if failed else DONE

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from bench.reporting.formatting import Cell, as_about, as_text, table
+from bench.reporting.names import short_names
 
 START = "megatron"
 STEPS: Mapping[str, str] = {
@@ -57,10 +58,11 @@ def steps_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 def steps_text(steps: pd.DataFrame) -> str:
     """The table as Markdown, and its medians as the last row."""
-    columns: dict[str, Cell] = {"instance": as_text("instance"), "GPUs": as_text("gpus")}
+    columns: dict[str, Cell] = {"instance": as_text("instance")}
     columns |= {str(name): as_about(str(name)) for name in steps.columns[2:]}
-    median = {"instance": "median", "gpus": "", **steps.iloc[:, 2:].median().to_dict()}
-    return table(columns, [*steps.to_dict("records"), median], ("instance",))
+    short = steps.assign(instance=steps["instance"].map(short_names(steps["instance"])))
+    median = {"instance": "median", **steps.iloc[:, 2:].median().to_dict()}
+    return table(columns, [*short.to_dict("records"), median], ("instance",))
 
 
 def tidy_steps(steps: pd.DataFrame) -> pd.DataFrame:

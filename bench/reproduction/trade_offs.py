@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from bench.reporting.formatting import Cell, about, as_about, as_number, as_text, table
+from bench.reporting.names import short_names
 
 ALLOWANCES = (0.05, 0.2)
 """Shares of the least time that an iteration may take longer."""
 COLUMNS: Mapping[str, Cell] = {
     "instance": as_text("instance"),
-    "GPUs": as_text("gpus"),
     "solver": as_text("solver"),
     "points": as_text("points"),
     "hypervolume": as_about("hypervolume"),
@@ -42,7 +42,8 @@ def trade_offs(fronts: pd.DataFrame) -> pd.DataFrame:
 
 def trade_offs_text(found: pd.DataFrame) -> str:
     """The table as Markdown."""
-    return table(COLUMNS, found.to_dict("records"), ("instance", "solver"))
+    short = found.assign(instance=found["instance"].map(short_names(found["instance"])))
+    return table(COLUMNS, short.to_dict("records"), ("instance", "solver"))
 
 
 def _of_front(points: pd.DataFrame) -> dict[str, float]:
