@@ -11,11 +11,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SCHEMA = "geotrain-bench/instance/1"
 COST_MODEL_VERSION = 1
@@ -203,6 +205,8 @@ class Instance(FileModel):
     @cached_property
     def link_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Latency and bandwidth of `links`, K x K."""
+        import numpy as np
+
         return np.array(self.links.latency), np.array(self.links.bandwidth)
 
     @cached_property

@@ -41,9 +41,18 @@ def shown(columns: Mapping[str, Cell], rows: Sequence[Mapping[Any, Any]], left: 
 
 
 def page(
-    report: Report, columns: Mapping[str, Cell], left: Sequence[str], figures: Sequence[Drawn], store: Store
+    report: Report,
+    columns: Mapping[str, Cell],
+    left: Sequence[str],
+    figures: Sequence[Drawn],
+    absent: Sequence[str],
+    store: Store,
 ) -> str:
-    """The page. `columns` are those of the table of every problem, `left` those that are no numbers."""
+    """The page.
+
+    `columns` are those of the table of every problem, `left` those that are no numbers; `absent` says why figures are
+    left out.
+    """
     from jinja2 import Environment, PackageLoader
 
     records = _records(report, store)
@@ -58,6 +67,7 @@ def page(
         left=left,
         problems=list(_problems(report, columns, records, store)),
         figures=[(figure, _embedded(store.folder / figure.svg)) for figure in figures],
+        absent=absent,
         folder=store.folder,
     )
 

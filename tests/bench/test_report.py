@@ -71,7 +71,11 @@ def test_a_report_builds_whatever_the_run_left(tmp_path: Path, runs: Runs) -> No
     assert len(report.missing) == sum(outcome is None for _, outcome in runs)
     page = Cells()
     page.feed((tmp_path / "report.html").read_text())
-    assert page.rows == 3 + 2 * len(report.solvers) + len(rows)
+    problems = {(run.instance.name, str(run.objective)) for run, _ in runs}
+    finished = [(run.instance.name, str(run.objective), run.solver) for run, outcome in runs if outcome]
+    # Two tables of solvers, one of all problems, and one for the runs of each of its rows.
+    lines = 2 * (1 + len(report.solvers)) + 1 + len(problems) + len(rows) + len(set(finished)) + len(finished)
+    assert page.rows == lines
     assert all((tmp_path / source).is_file() for source in page.sources if not source.startswith("data:"))
     for name, count in (("summary.csv", len(rows)), ("runs.csv", len(runs)), ("solvers.csv", len(report.solvers))):
         assert len(pd.read_csv(tmp_path / name, keep_default_na=False, na_values=["NA"])) == count
