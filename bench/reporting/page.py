@@ -45,14 +45,9 @@ def page(
     columns: Mapping[str, Cell],
     left: Sequence[str],
     figures: Sequence[Drawn],
-    absent: Sequence[str],
     store: Store,
 ) -> str:
-    """The page.
-
-    `columns` are those of the table of every problem, `left` those that are no numbers; `absent` says why figures are
-    left out.
-    """
+    """The page; `columns` are those of the table of every problem, `left` those that are no numbers."""
     from jinja2 import Environment, PackageLoader
 
     records = _records(report, store)
@@ -67,7 +62,6 @@ def page(
         left=left,
         problems=list(_problems(report, columns, records, store)),
         figures=[(figure, _embedded(store.folder / figure.svg)) for figure in figures],
-        absent=absent,
         folder=store.folder,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,7 @@ class Report:
     runs: pd.DataFrame
     traces: pd.DataFrame
     fronts: pd.DataFrame
+    absent: Sequence[str] = ()  # figures that are not drawn, with the reason
 
     @property
     def sections(self) -> dict[str, Sequence[str]]:
@@ -115,18 +116,18 @@ class Report:
         lists: dict[str, Sequence[str]] = {
             f"Missing: {len(self.missing)} of {len(self.runs)} runs": self.missing,
             "What went wrong": self.problems,
+            "Figures left out": self.absent,
             "Also in the folder": self.beyond,
             "How to read it": (*SUMMARY_NOTES, *NOTES),
             "Made with": self.origin,
         }
         return {heading: lines for heading, lines in lists.items() if lines}
 
-    def markdown(self, figures: Sequence[Drawn], absent: Sequence[str] = ()) -> str:
+    def markdown(self, figures: Sequence[Drawn]) -> str:
         """The whole report as Markdown."""
         lines = [f"# Report on suite {self.suite}", "", self.brief, "", "## Every problem", "", self.table, ""]
         for figure in figures:
             lines += [f"![{_unmarked(figure.alt)}]({figure.png})", "", f"*{_unmarked(figure.caption)}*", ""]
-        lines += ["Figures that are left out:", "", *(f"- {_unmarked(line)}" for line in absent), ""] if absent else []
         for heading, entries in self.sections.items():
             lines += [f"## {heading}", "", *(f"- {entry}" for entry in entries), ""]
         return "\n".join(lines)
@@ -174,7 +175,8 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
 
     report = make_report(store, baselines)
     figures, absent = save_figures(report.runs, report.traces, report.fronts, store.folder, report.baselines[0])
-    text = report.markdown(figures, absent)
+    report = replace(report, absent=absent)
+    text = report.markdown(figures)
     write_text(store.folder / "report.md", text)
     write_text(store.folder / "solvers.csv", report.solvers.to_csv(index=False, na_rep="NA"))
     write_text(store.folder / "summary.csv", report.summary.to_csv(index=False, na_rep="NA"))
@@ -187,7 +189,7 @@ def write_report(store: Store, baselines: Sequence[str] = ()) -> tuple[Report, P
         write_text(store.folder / f"{name}.tex", latex(columns, solvers, LEFT))
     every = columns_against(report.baselines[0])
     write_text(store.folder / "summary.tex", latex(every, problems, LEFT))
-    write_text(store.folder / "report.html", page(report, every, LEFT, figures, absent, store))
+    write_text(store.folder / "report.html", page(report, every, LEFT, figures, store))
     return report, store.folder / "report.md"
 
 

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 
-import numpy as np
-
 from instances.instance import Group, Instance
 from instances.plan import Gpu, Plan
 from instances.rates import Metric, Rates, has_metric
@@ -235,6 +233,8 @@ def _exchange(instance: Instance, plan: Plan, stage: int, gradient: float) -> fl
 
 def _slowest_of_many(instance: Instance, holders: Mapping[int, int], share: float) -> float:
     """The same sums of the same terms, a vector for each holder."""
+    import numpy as np
+
     members, counts = np.array(list(holders)), np.array(list(holders.values()))
     latency, bandwidth = (matrix[np.ix_(members, members)] for matrix in instance.link_arrays)
     seconds = latency + share / bandwidth
