@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -97,6 +98,18 @@ def test_search_over_time_is_a_median_in_which_a_run_without_a_plan_is_infinitel
 def test_without_traces_there_is_no_search_over_time(tmp_path: Path) -> None:
     report = report_on(tmp_path, [(task("memetic"), GOOD)])
     assert anytime_figure(report.runs, report.traces) is None
+
+
+def test_the_four_solvers_that_end_best_have_bands_of_the_middle_half(tmp_path: Path) -> None:
+    names = ("memetic", "random", "dtfm", "brute", "milp")
+    runs: Runs = [(task(name, seed), traced((0.1, 7.8), (0.2, 3.9))) for name in names[1:] for seed in (0, 1)]
+    runs += [(task("memetic"), traced((0.1, 7.3), plan=SLOW))]
+    report = report_on(tmp_path, runs)
+    figure = anytime_figure(report.runs, report.traces)
+    assert figure is not None
+    bands = [band for band in figure.axes[0].collections if isinstance(band, PolyCollection)]
+    assert {to_hex(band.get_facecolor()[0]) for band in bands} == {SOLVERS[name].colour for name in names[1:]}
+    assert "memetic" in written(figure)
 
 
 # fronts

@@ -26,8 +26,8 @@ CAPTIONS = {
     "gaps": "Gap to the proven optimum, a mark for each problem: the median over its runs with a plan. The bars are "
     "medians over problems.",
     "anytime": "The best plan so far by search seconds: median gap to the best known value over all runs at a "
-    "size, drawn once half of them have a plan, up to the end of the last run. Bands, where they would not hide "
-    "each other, hold the middle half of the runs.",
+    "size, drawn once half of them have a plan, up to the end of the last run. Bands, of the four "
+    "solvers that end best, hold the middle half of the runs.",
     "proofs": "Exact methods by the number of GPUs. Left, the search seconds of every run: filled marks are proofs, "
     "hollow ones runs that ended without, most of them at their limit; lines join the medians as far as half of the "
     "runs at a size are proofs. Right, the share of all runs that end with a proof.",

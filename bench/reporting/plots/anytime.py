@@ -30,7 +30,7 @@ from solvers.core.gap import OPTIMAL_GAP
 FIRST = 1e-3
 """Seconds; what is found sooner is drawn here."""
 MOST_BANDS = 4
-"""Solvers of a panel; the bands of more would hide each other."""
+"""Solvers of a panel that have a band, those that end best; the bands of more would hide each other."""
 COLUMNS = ["gpus", "size", "solver", "seconds", "gap", "low", "high"]
 
 
@@ -93,7 +93,8 @@ def anytime_figure(runs: pd.DataFrame, traces: pd.DataFrame) -> Figure | None:
 
 def draw_anytime(medians: pd.DataFrame, look: dict[str, Style], ax: Axes) -> Axes:
     """A falling step curve per solver, from when half its runs have a plan to when its last run ended."""
-    for solver, rows in medians.groupby("solver") if medians["solver"].nunique() <= MOST_BANDS else ():
+    ends = medians.drop_duplicates("solver", keep="last").sort_values("gap", kind="stable")
+    for solver, rows in medians[medians["solver"].isin(ends["solver"].head(MOST_BANDS))].groupby("solver"):
         shade: dict[str, Any] = {"color": look[str(solver)].colour, "alpha": 0.12, "linewidth": 0}
         ax.fill_between(rows["seconds"], rows["low"], rows["high"].clip(upper=1e9), step="post", **shade)
     draw_steps(medians, "seconds", "gap", look, ax)
