@@ -15,6 +15,7 @@ from bench.records.record import Result
 from bench.records.task import Task
 from bench.runs.isolated import IsolatedRun
 from bench.runs.judge import Verdict, judge
+from bench.runs.no_plan import explained
 from instances.errors import InputError
 from instances.instance import Instance
 from instances.objective import Goal, Reference, parse_objective
@@ -66,7 +67,7 @@ def solve_request(
     with console.status(f"{solver} on {solved.name}; Ctrl-C keeps the best plan") if live else nullcontext():
         compiling = partial(console.print, COMPILING.format(solver), highlight=False)
         ending = IsolatedRun(solver, options, problem, budget, compiling).wait()
-    verdict = judge(problem, ending.outcome, made.proves)
+    verdict = explained(problem, ending.outcome, judge(problem, ending.outcome, made.proves))
     # The answer is one for the whole instance, whatever was taken away before.
     task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver))
     if reduced is None:
