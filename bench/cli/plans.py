@@ -94,7 +94,7 @@ def solve(
     reference: Reference = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds.", metavar="S")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Maximum number of plans to evaluate.", metavar="N")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of random solvers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random solvers, and of the libraries of exact ones.")] = 0,
     threads: Annotated[int, typer.Option(help="Threads of exact solvers.")] = 1,
     start: Annotated[Path | None, typer.Option(help="Plan file to start from.", metavar="PLAN")] = None,
     without: Without = None,
