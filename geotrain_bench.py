@@ -126,7 +126,7 @@ class Solution:
     status: str  # `optimal`, `feasible`, `infeasible` (proven), `unknown` or `error`
     # `finished`, `time_limit`, `evaluation_limit`, `crashed`, `out_of_memory`, `interrupted` or `not_started`
     ended: str
-    reason: str | None  # why it did not finish, or why a claim was not accepted
+    reason: str | None  # why it did not finish, a claim was not accepted or there is no plan
     value: float | None
     bound: float | None  # proven lower bound
     gap: float | None  # certified: (value - bound) / value

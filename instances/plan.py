@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from instances.errors import InputError
 from instances.instance import Instance
 
 
@@ -65,8 +66,20 @@ class Plan:
         """For each stage how many of its holders are of which group."""
         return tuple(Counter(column) for column in zip(*self.groups, strict=True))
 
+    def unknown_gpus(self, instance: Instance) -> list[str]:
+        """GPUs that the instance does not have, a sentence each; a negative number never counts from the end."""
+        groups, found = instance.groups, []
+        for gpu in dict.fromkeys(gpu for row in self.pipelines for gpu in row):
+            if not 0 <= gpu.group < len(groups):
+                found.append(f"there is no group number {gpu.group}, the instance has {len(groups)} groups")
+            elif not 0 <= gpu.number < groups[gpu.group].count:
+                found.append(f"there is no GPU {gpu_name(instance, gpu)}, the group has {groups[gpu.group].count}")
+        return found
+
     def names(self, instance: Instance) -> list[list[str]]:
-        """GPU of each slot as the plan file writes it, `group/number`."""
+        """GPU of each slot as the plan file writes it, `group/number`. InputError if there is no such GPU."""
+        if unknown := self.unknown_gpus(instance):
+            raise InputError(f"{instance.name}: {unknown[0]}")
         return [[gpu_name(instance, gpu) for gpu in row] for row in self.pipelines]
 
     @classmethod

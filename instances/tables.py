@@ -127,6 +127,18 @@ class Tables:
         """Micro-batches through each pipeline, M."""
         return self.batch // (grid.replicas * grid.micro_batch)
 
+    def most_layers(self, grid: Grid) -> int:
+        """No placement of a grid holds more layers; 0 if some stage holds none.
+
+        A stage holds what the smallest of its R GPUs can, so S stages hold most if GPUs are assigned to them by falling
+        memory. Embeddings and head are ignored, so a grid that could hold the model may still have no plan.
+        """
+        r, b = self.indices(grid)
+        whole = int(grid.stages == 1)  # one stage is first and last
+        most = -np.sort(-np.repeat(self.fits[r, b, :, whole, whole], self.counts))
+        worst = most[grid.replicas - 1 :: grid.replicas][: grid.stages]
+        return int(worst.sum()) if worst[-1] >= 1 else 0
+
     def indices(self, grid: Grid) -> tuple[int, int]:
         """Positions (r, b) of a grid in the arrays."""
         return self.replicas.index(grid.replicas), self.micro_batches.index(grid.micro_batch)

@@ -26,6 +26,7 @@ class CpSat(Solver):
     name: ClassVar[str] = "cpsat"
     summary: ClassVar[str] = "CP-SAT on what branch and bound leaves of each grid"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
+    takes_seed: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
     shows_grids: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")

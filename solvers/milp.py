@@ -31,6 +31,7 @@ class Milp(Solver):
     name: ClassVar[str] = "milp"
     summary: ClassVar[str] = "mixed-integer programs on what branch and bound leaves of each grid"
     proves: ClassVar[Proof] = Proof.OPTIMUM_AND_BOUND
+    takes_seed: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
     shows_grids: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("memetic", "megatron")

@@ -120,17 +120,5 @@ class _Run:
 
 
 def grids_within_memory(tables: Tables) -> list[Grid]:
-    """The legal grids without those that are too small for the model in every placement.
-
-    A stage holds what the smallest of its R GPUs can, so S stages hold most if GPUs are assigned to them by falling
-    memory. Embeddings and head are ignored, so a remaining grid may still have no plan.
-    """
-    found = []
-    for grid in tables.grids():
-        r, b = tables.indices(grid)
-        whole = int(grid.stages == 1)  # one stage is first and last
-        most = -np.sort(-np.repeat(tables.fits[r, b, :, whole, whole], tables.counts))
-        worst = most[grid.replicas - 1 :: grid.replicas][: grid.stages]
-        if worst[-1] >= 1 and worst.sum() >= tables.layers:
-            found.append(grid)
-    return found
+    """The legal grids without those that are too small for the model in every placement."""
+    return [grid for grid in tables.grids() if tables.most_layers(grid) >= tables.layers]

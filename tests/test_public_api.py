@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import geotrain_bench as gb
@@ -160,3 +162,29 @@ def test_a_script_needs_no_guard_around_its_calls(tmp_path: Path) -> None:
     here = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(call, capture_output=True, text=True, timeout=120, env=here)
     assert (done.stdout, done.returncode) == ("feasible\n", 0), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"seed": 1.5}, "--seed 1.5: must be a whole number"),
+        ({"seed": True}, "--seed True: must be a whole number"),
+        ({"seed": None}, "--seed None: must be a whole number"),
+        ({"seed": -1}, "--seed -1: must be 0 or more"),
+        ({"evaluations": "100"}, "--evaluations '100': must be a whole number"),
+        ({"threads": 1.0}, "--threads 1.0: must be a whole number"),
+        ({"time_limit_s": "5"}, "--time-limit '5': must be a number"),
+        ({"time_limit_s": float("nan")}, "--time-limit nan: must be 0 or more"),
+    ],
+    ids=str,
+)
+def test_a_limit_that_is_none_is_refused_before_the_search(hand: gb.Instance, limits: Any, words: str) -> None:
+    with pytest.raises(gb.InputError) as refused:
+        gb.solve(hand, "megatron", **limits)
+    assert str(refused.value) == words
+
+
+@pytest.mark.parametrize("seed", [np.int64(3), 10**32], ids=str)
+def test_any_whole_number_is_a_seed(hand: gb.Instance, seed: int) -> None:
+    answers = [gb.solve(hand, "memetic", seed=seed, evaluations=np.int64(50)) for _ in range(2)]  # type: ignore[arg-type]
+    assert answers[0].value == answers[1].value == pytest.approx(3.9)

@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from instances.errors import InputError
+
+if TYPE_CHECKING:
+    from instances.instance import Instance
 
 DONE, ANSWER_NO, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -37,6 +40,17 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """A line beside the answer."""
     print(text, file=sys.stderr)  # noqa: T201
+
+
+def read_given(path: Path) -> Instance:
+    """The instance in a user's file; figures that look as if they were in another unit are pointed out."""
+    from instances.files import read_instance
+    from instances.units import unlikely_units
+
+    instance = read_instance(path)
+    for line in unlikely_units(instance):
+        note(f"{path}: warning: {line}")
+    return instance
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ from bench.cli.options import (
     key_values,
     note,
     print_json,
+    read_given,
 )
 from instances.errors import InputError
 
@@ -51,13 +52,13 @@ def evaluate(
 ) -> int:
     """What a plan costs, by the referee. Exit status 1 if it is infeasible."""
     from bench.cli.display import show_evaluation, show_schedules
-    from instances.files import read_instance, read_plan
+    from instances.files import read_plan
     from instances.referee.check import Infeasible, check
 
     if schedule not in ("gpipe", "1f1b"):
         raise InputError(f"--schedule {schedule}: unknown; expected gpipe or 1f1b")
     check_picture(picture)
-    instance = read_instance(instance_file)
+    instance = read_given(instance_file)
     plan = read_plan(plan_file, instance, point)
     checked = check(instance, plan)
     schedules = _schedules(instance, plan) if schedule == "1f1b" else None
@@ -93,7 +94,7 @@ def solve(
     reference: Reference = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds.", metavar="S")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Maximum number of plans to evaluate.", metavar="N")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of random solvers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random solvers, and of the libraries of exact ones.")] = 0,
     threads: Annotated[int, typer.Option(help="Threads of exact solvers.")] = 1,
     start: Annotated[Path | None, typer.Option(help="Plan file to start from.", metavar="PLAN")] = None,
     without: Without = None,
@@ -106,11 +107,11 @@ def solve(
     from bench.cli.display import show_result
     from bench.runs.solve import solve_request
     from instances.disk import check_writable
-    from instances.files import read_instance, read_plan
+    from instances.files import read_plan
     from solvers.core.interface import Budget
 
     check_picture(picture)
-    instance = read_instance(instance_file)
+    instance = read_given(instance_file)
     options, plan = key_values(option), None if start is None else read_plan(start, instance)
     if out is not None:
         check_writable(out)

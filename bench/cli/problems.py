@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench.cli.options import DONE, Json, Options, Wide, key_values, print_json, say
+from bench.cli.options import DONE, Json, Options, Wide, key_values, print_json, read_given, say
 
 
 def generate(
@@ -55,7 +55,7 @@ def describe(
     from bench.cli.tables import show_table
     from bench.studies.hardness import DESCRIBED, LEFT, NOTES, SEARCH, counts, described, in_words
 
-    rows = list(described(what, objective or ()))
+    rows = list(described(what, objective or (), read_given))
     found_rows = [asdict(row) for row in rows]
     if as_json:
         print_json({"described": what, "search_evaluations": SEARCH.evaluations, **counts(rows), "rows": found_rows})

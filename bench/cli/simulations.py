@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench.cli.options import ANSWER_NO, DONE, InstanceFile, Json, Picture, check_picture, print_json, say
+from bench.cli.options import ANSWER_NO, DONE, InstanceFile, Json, Picture, check_picture, print_json, read_given, say
 from instances.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def simulate(
     from bench.simulation.draws import drawn_times
     from bench.simulation.simulate import simulate as play
     from instances.disk import check_writable
-    from instances.files import read_instance, read_plan
+    from instances.files import read_plan
 
     if len(plan_files) > 1 and (trace or picture):
         raise InputError("--trace and --picture: show one plan, here are several")
@@ -63,7 +63,7 @@ def simulate(
         if file is not None:
             check_writable(file)
     rules, spreads = _rules(schedule, blocking, uplink), _jitter(jitter)
-    instance = read_instance(instance_file)
+    instance = read_given(instance_file)
     plans = {str(file): read_plan(file, instance) for file in plan_files}
     reasons = _reasons(instance, plans)
     if reasons:

@@ -16,6 +16,7 @@ from bench.records.environment import Machine
 from bench.records.task import Asked, Task, digest
 from bench.runs.isolated import Ending, Termination
 from bench.runs.judge import JudgedPlan, Verdict, judge
+from bench.runs.no_plan import explained
 from instances.errors import InputError
 from instances.files import FileModel, FrontPoint, PlanFile, model_from_json
 from instances.instance import COST_MODEL_VERSION, Instance
@@ -184,7 +185,9 @@ class Record(Result):
 def record_of(task: Task, ending: Ending, jobs: int) -> Record:
     """The record that a store keeps: the judged result, its breakdown and its origin."""
     solver = solver_types().get(task.solver)
-    verdict = judge(task.problem, ending.outcome, solver.proves if solver else Proof.OPTIMUM_AND_BOUND)
+    problem = task.problem
+    verdict = judge(problem, ending.outcome, solver.proves if solver else Proof.OPTIMUM_AND_BOUND)
+    verdict = explained(problem, ending.outcome, verdict)
     commit, dirty = environment.commit()
     return Record.of(
         task,

@@ -23,7 +23,8 @@ class JudgedPlan:
 
 @dataclass(frozen=True)
 class Verdict:
-    """An outcome after the referee. Metrics are None where there is no plan; `reason` explains a changed status."""
+    """An outcome after the referee. Metrics are None where there is no plan; `reason` explains a changed status, or
+    that there is no plan (`bench.runs.no_plan`)."""
 
     status: Status
     plan: Plan | None = None

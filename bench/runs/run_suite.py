@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from bench.runs.solve import COMPILING
 from bench.runs.store import Store
 from bench.runs.suite import read_suite, tasks_of
 from instances.errors import InputError
+from instances.units import unlikely_units
 from solvers.core.interface import Status
 
 
@@ -53,6 +54,8 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep:
         own = [task for task in tasks if task.key not in kept]
         todo = pending(store, own)
         with _progress() as progress:
+            for line in _unlikely(tasks):
+                progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
             bar = progress.add_task(suite.name, total=len(tasks), completed=len(tasks) - len(todo), failed=0, now="")
 
             def on_record(record: Record) -> None:
@@ -77,6 +80,12 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep:
                 raise
     left = len(pending(store, own))
     return SuiteRun(suite.name, str(store.folder), len(tasks), len(tasks) - left, len(kept), failed)
+
+
+def _unlikely(tasks: Sequence[Task]) -> Iterator[str]:
+    """Warnings of figures in the suite's own files that look as if they were in another unit."""
+    for name, instance in {task.instance.name: task.instance for task in tasks}.items():
+        yield from (f"{name}: warning: {line}" for line in unlikely_units(instance))
 
 
 def _other_code(kept: Mapping[str, Record], tasks: list[Task]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from math import isfinite
+from math import inf
+from operator import index
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -15,6 +17,7 @@ from bench.records.record import Result
 from bench.records.task import Task
 from bench.runs.isolated import IsolatedRun
 from bench.runs.judge import Verdict, judge
+from bench.runs.no_plan import explained
 from instances.errors import InputError
 from instances.instance import Instance
 from instances.objective import Goal, Reference, parse_objective
@@ -27,6 +30,7 @@ from solvers.core.registry import make_solver, spelled_options
 from solvers.core.sources import solver_digest
 from solvers.placements.uniform import reference_of
 
+N = TypeVar("N", int, float)
 COMPILING = "{} is compiled first, once for each version: up to a minute, which is not part of the search"
 
 
@@ -48,6 +52,7 @@ def solve_request(
     `reference` are T_ref and E_ref, by default those of the best uniform plan; `start_name` is what messages call the
     start plan, `left_out` names groups and GPUs to do without, and `live` shows that work goes on.
     """
+    budget = _checked(budget)
     made = make_solver(solver, options)
     options = spelled_options(made, options)
     objective = parse_objective(objective_text)
@@ -61,12 +66,11 @@ def solve_request(
     goal = objective.goal(relative_to)
     check_metric(solved, goal.metric)
     problem = Problem(solved, goal, start and _start(start, start_name, instance, goal, reduced))
-    _check_budget(budget)
     console = Console(file=sys.stderr, quiet=not live)
     with console.status(f"{solver} on {solved.name}; Ctrl-C keeps the best plan") if live else nullcontext():
         compiling = partial(console.print, COMPILING.format(solver), highlight=False)
         ending = IsolatedRun(solver, options, problem, budget, compiling).wait()
-    verdict = judge(problem, ending.outcome, made.proves)
+    verdict = explained(problem, ending.outcome, judge(problem, ending.outcome, made.proves))
     # The answer is one for the whole instance, whatever was taken away before.
     task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver))
     if reduced is None:
@@ -74,18 +78,35 @@ def solve_request(
     return Result.of(task, ending, _restored(verdict, reduced), without=tuple(left_out))
 
 
-def _check_budget(budget: Budget) -> None:
-    """InputError names the option that is no limit."""
+def _checked(budget: Budget) -> Budget:
+    """The budget with plain numbers, whatever kind a caller's are. InputError names the option that is no limit."""
+    whole = partial(_plain, index, "a whole number")
+    plain = Budget(
+        None if budget.seconds is None else _plain(float, "a number", "--time-limit", budget.seconds),
+        None if budget.evaluations is None else whole("--evaluations", budget.evaluations),
+        whole("--seed", budget.seed),
+        whole("--threads", budget.threads),
+    )
     for name, value, least, most in (
-        ("--time-limit", budget.seconds, 0, None),
-        ("--evaluations", budget.evaluations, 0, 10**18),
-        ("--seed", budget.seed, 0, None),
-        ("--threads", budget.threads, 1, 1024),
+        ("--time-limit", plain.seconds, 0, None),
+        ("--evaluations", plain.evaluations, 0, 10**18),
+        ("--seed", plain.seed, 0, None),
+        ("--threads", plain.threads, 1, 1024),
     ):
-        if value is not None and not (isfinite(value) and value >= least):
+        if value is not None and not (value >= least and value != inf):
             raise InputError(f"{name} {value}: must be {least:g} or more")
         if value is not None and most is not None and value > most:
             raise InputError(f"{name} {value}: must be {most:,} or less")
+    return plain
+
+
+def _plain(kind: Callable[[Any], N], wanted: str, name: str, value: Any) -> N:
+    try:
+        if isinstance(value, bool | str):
+            raise TypeError
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} {value!r}: must be {wanted}") from None
 
 
 def _reference(given: tuple[float, float] | None, instance: Instance) -> Reference | None:

@@ -187,7 +187,8 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
         options, code = spelled_options(made, solver.options), solver_digest(solver.name)
         own = solver.model_dump(include=set(Limits.model_fields), exclude_none=True)
         limits = suite.budget.model_copy(update=own)
-        seeds = solver.seeds or suite.seeds if made.random else (0,)
+        usual = suite.seeds if made.random else (0,)
+        seeds = (solver.seeds if made.random or made.takes_seed else None) or usual
         for text in solver.objectives or entry.objectives or suite.objectives:
             with _named(f"{source}: objectives"):
                 objective = parse_objective(text)

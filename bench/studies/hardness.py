@@ -5,7 +5,7 @@ The command `describe` says it of an instance or a suite, the README of all suit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -175,10 +175,12 @@ def _communication(instance: Instance, plan: Plan) -> float:
     return (evaluate(instance, plan).time_s - computing) / computing
 
 
-def described(name: str, objectives: Sequence[str]) -> Iterator[Hardness]:
-    """One row for each instance and objective of a file (`*.json`) or suite; fronts are left out of a suite's."""
+def described(
+    name: str, objectives: Sequence[str], read: Callable[[Path], Instance] = read_instance
+) -> Iterator[Hardness]:
+    """One row for each instance and objective of a file (`*.json`, by `read`) or suite, whose fronts are left out."""
     if Path(name).suffix == ".json":
-        instance = read_instance(name)
+        instance = read(Path(name))
         yield from (hardness_of(instance, parse_objective(text)) for text in objectives or ["time"])
         return
     suite, folder = read_suite(name)

@@ -61,7 +61,8 @@ def _without_grids(record: Record, problem: Problem, claim: str) -> Iterator[str
 
 def _silent(record: Record, solver: type[Solver] | None) -> Iterator[str]:
     """An exact method that ends by itself has proven something, or distrusts its proof and says so."""
-    by_itself = record.ended is Termination.FINISHED and record.reason is None and record.status is not Status.ERROR
+    explained = record.reason is not None and record.status is not Status.UNKNOWN  # `unknown` always has a reason
+    by_itself = record.ended is Termination.FINISHED and not explained and record.status is not Status.ERROR
     if solver is not None and solver.shows_grids and by_itself and "distrusted" not in record.details:
         yield f"ended by itself, but as {record.status}, without a claim and without details.distrusted"
 
@@ -78,7 +79,7 @@ def check_ending(record: Record, problem: Problem) -> Iterator[str]:
     unexplained = status is Status.ERROR or ended not in ENDS
     if unexplained and not record.reason:
         yield f"ended as {ended} with the status {status}, but without a reason"
-    if status in (Status.OPTIMAL, Status.INFEASIBLE) and ended is Termination.FINISHED and record.reason:
+    if status is Status.OPTIMAL and ended is Termination.FINISHED and record.reason:
         yield f"has the status {status}, but also a reason why it fell short: {record.reason}"
     if status in (Status.INFEASIBLE, Status.ERROR) and record.bound is not None:
         yield f"has the status {status}, but also the bound {record.bound!r}"

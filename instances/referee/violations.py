@@ -21,7 +21,7 @@ def violations(instance: Instance, plan: Plan, memory: bool = True) -> list[str]
 
     `memory=False` leaves out what fill-drain needs, for schedules that keep fewer micro-batches.
     """
-    unknown = _unknown_gpus(instance, plan)
+    unknown = plan.unknown_gpus(instance)
     if unknown:
         return unknown  # nothing else can be asked of GPUs that are not there
     found = _grid(instance, plan) + _layers(instance, plan) + _gpus(instance, plan)
@@ -60,17 +60,6 @@ def _layers(instance: Instance, plan: Plan) -> list[str]:
     total, layers = sum(plan.layers), instance.model.layers
     if total != layers:
         found.append(f"the stages hold {total} layers, the model has {layers}")
-    return found
-
-
-def _unknown_gpus(instance: Instance, plan: Plan) -> list[str]:
-    """GPUs that the instance does not have; a negative number must not count from the end of a list."""
-    groups, found = instance.groups, []
-    for gpu in dict.fromkeys(gpu for row in plan.pipelines for gpu in row):
-        if not 0 <= gpu.group < len(groups):
-            found.append(f"there is no group number {gpu.group}, the instance has {len(groups)} groups")
-        elif not 0 <= gpu.number < groups[gpu.group].count:
-            found.append(f"there is no GPU {gpu_name(instance, gpu)}, the group has {groups[gpu.group].count}")
     return found
 
 

@@ -121,7 +121,10 @@ class Solver(ABC):
     proves
         What its outcomes can prove.
     random
-        Whether the seed matters.
+        Whether it searches at random: suites run it once for each of their seeds.
+    takes_seed
+        Whether the seed steers a library behind it: which of several best plans it returns and how far it gets within
+        a limit, but not what is true. Suites run it once, or for each seed that its own entry lists.
     fronts
         Whether it answers the objective `front`.
     takes_start
@@ -136,6 +139,7 @@ class Solver(ABC):
     summary: ClassVar[str]
     proves: ClassVar[Proof] = Proof.NOTHING
     random: ClassVar[bool] = False
+    takes_seed: ClassVar[bool] = False
     fronts: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False
     shows_grids: ClassVar[bool] = False

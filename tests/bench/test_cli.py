@@ -102,6 +102,26 @@ def crowded(folder: Path) -> str:
     return saved(folder, hand_instance(groups__0__memory=1, groups__1__memory=1))
 
 
+def test_figures_in_another_unit_are_pointed_out_beside_the_answer(call: Call, tmp_path: Path) -> None:
+    """An 80 GB GPU that is given 80 bytes is never used: not silently."""
+    path = saved(tmp_path, hand_instance(groups__1__memory=80))
+    suite = (
+        'name = "s"\nsummary = "s"\ninstances = [{ files = ["instance.json"] }]\nsolvers = [{ name = "megatron" }]\n'
+    )
+    (tmp_path / "s.toml").write_text(suite)
+    words = "groups[1].memory: 80 bytes is unlikely; if GB are meant, write 8e+10"
+    for asked in (
+        ("solve", path, "--solver", "megatron", "--json"),
+        ("evaluate", path, PLAN, "--json"),
+        ("simulate", path, PLAN, "--json"),
+        ("describe", path, "--json"),
+    ):
+        answer = call(*asked)
+        assert answer.json
+        assert answer.err == f"{path}: warning: {words}\n"
+    assert f"two-gpus-two-layers: warning: {words}" in call("run", tmp_path / "s.toml", "--out", tmp_path / "r").err
+
+
 # evaluate
 
 

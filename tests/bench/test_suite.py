@@ -55,6 +55,17 @@ def test_a_solver_may_have_limits_sizes_seeds_and_objectives_of_its_own(folder: 
     assert len(tasks(folder, HEAD + INSTANCES + SOLVERS + "max_gpus = 2\n")) == 2
 
 
+def test_what_gives_its_seed_to_a_library_is_run_once_or_for_each_of_its_own_seeds(folder: Path) -> None:
+    text = HEAD + "seeds = [0, 1, 2]\n" + INSTANCES + SOLVERS + '[[solvers]]\nname = "cpsat"\n'
+    assert {task.budget.seed for task in tasks(folder, text) if task.solver == "cpsat"} == {0}
+    assert [task.budget.seed for task in tasks(folder, text + "seeds = [4, 5]\n") if task.solver == "cpsat"] == [
+        4,
+        5,
+    ] * 3
+    # What takes no seed has no use for one.
+    assert {task.budget.seed for task in tasks(folder, HEAD + INSTANCES + SOLVERS + "seeds = [4, 5]\n")} == {0}
+
+
 def test_a_front_is_asked_only_of_those_that_have_one(folder: Path) -> None:
     text = HEAD + 'objectives = ["front", "time"]\n' + INSTANCES + SOLVERS + '[[solvers]]\nname = "brute"\n'
     found = tasks(folder, text)

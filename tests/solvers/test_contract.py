@@ -10,6 +10,7 @@ import pytest
 
 from bench.runs.judge import Verdict, judge
 from instances.errors import InputError
+from instances.generator.family import generate
 from instances.instance import Instance
 from instances.objective import parse_objective
 from instances.plan import Plan
@@ -233,8 +234,22 @@ def test_the_same_seed_gives_the_same_answer(name: str, objective: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RANDOM])
 def test_a_solver_without_chance_ignores_the_seed(name: str) -> None:
     problem = problem_of(CASE.instance, "time")
-    values = [run(name, problem, Budget(seconds=60, seed=seed))[1].value for seed in (0, 7)]
-    assert values[0] == values[1]
+    outcomes = [run(name, problem, Budget(seconds=60, seed=seed)) for seed in (0, 7)]
+    assert outcomes[0][1].value == outcomes[1][1].value
+    if not TYPES[name].takes_seed:
+        assert outcomes[0][0].plan == outcomes[1][0].plan
+        assert outcomes[0][0].evaluations == outcomes[1][0].evaluations
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if TYPES[name].takes_seed])
+def test_the_seed_of_a_library_decides_between_equally_good_plans(name: str) -> None:
+    """By the libraries' own search: the start takes no seed."""
+    problem = problem_of(generate("campus", 5, 0, {}), "time")
+    solver = make_solver(name, {"start": "megatron"})
+    verdicts = [judge(problem, solver.solve(problem, Budget(seed=seed), Monitor())) for seed in range(6)]
+    assert {verdict.status for verdict in verdicts} == {Status.OPTIMAL}
+    assert len({verdict.plan for verdict in verdicts}) > 1
+    assert max(v.value or 0 for v in verdicts) == pytest.approx(min(v.value or 0 for v in verdicts), rel=2e-6)
 
 
 def test_two_solvers_of_one_name_are_refused() -> None:

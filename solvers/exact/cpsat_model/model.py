@@ -27,7 +27,7 @@ _CLAIM = {
 
 @dataclass(frozen=True)
 class CpSatModel:
-    """CP-SAT with its own settings; the seed only matters for the time it takes."""
+    """CP-SAT with its own settings; the seed decides how long it takes and which of several best answers it gives."""
 
     threads: int
     seed: int
