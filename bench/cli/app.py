@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from bench.cli.comparison import compare
 from bench.cli.folders import best, report, run, verify
 from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(evaluate, simulate, solve, solvers, families, suites, generate, describe),
-    *(run, reproduce, best, report, sensitivity, fidelity, verify, warmup),
+    *(run, reproduce, compare, best, report, sensitivity, fidelity, verify, warmup),
 )
 for command in COMMANDS:
     app.command()(command)

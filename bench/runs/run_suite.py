@@ -103,6 +103,7 @@ def _progress() -> Progress:
         BarColumn(bar_width=16),
         TextColumn("{task.completed} done, {task.fields[failed]} failed, {task.remaining} left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[now]}", markup=False, style="dim", table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[now]}", markup=False, style="dim", table_column=Column(no_wrap=True, ratio=1)),
         console=Console(file=sys.stderr),
+        expand=True,
     )

@@ -1,0 +1,1 @@
+"""Two run folders compared: is the newer one worse or slower?"""

@@ -1,0 +1,36 @@
+"""Values and seconds over several run folders, against the first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from bench.reporting.plots.style import panels, plain, styles
+
+MEASURES = ("value", "CPU seconds")
+
+
+def trend_figure(rows: pd.DataFrame) -> Figure:
+    """A panel for each measure that there is: ratio to the first folder by folder, a line for each solver.
+
+    `rows` has the columns `folder`, `solver`, `measure` and `ratio`.
+    """
+    measures = [measure for measure in MEASURES if (rows["measure"] == measure).any()]
+    names = [Path(folder).name for folder in dict.fromkeys(rows["folder"])]
+    look = styles(rows["solver"])
+    figure, axes = panels([f"{measure}, ratio to {names[0]}" for measure in measures], (6.2, 3.4))
+    for measure, ax in zip(measures, axes, strict=False):
+        own = rows[rows["measure"] == measure].assign(name=lambda frame: frame["folder"].map(lambda f: Path(f).name))
+        for solver, line in own.groupby("solver", sort=False):
+            sns.lineplot(
+                line, x="name", y="ratio", ax=ax, label=plain(str(solver)), marker="o", color=look[str(solver)].colour
+            )
+        ax.axhline(1, color="0.6", linewidth=0.8)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}x"))
+        ax.set(xlabel="run folder", ylabel=f"{measure}: geometric mean of ratios")
+        ax.legend(fontsize=7, frameon=False)
+    return figure
