@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test test-wide bench check lock wheel hashes hardness ablation readme clean
+.PHONY: setup demo test test-wide bench regress check lock wheel hashes hardness ablation readme clean
 
 setup: $(VENV)/.ready
 
@@ -27,6 +27,12 @@ test-wide: setup
 
 bench: setup
 	$(BIN)/python -m pytest tests -o addopts="--strict-markers --benchmark-only"
+
+# Is a planner worse than it was? `ACCEPT=1` keeps the new runs as the reference, for a change made on purpose.
+regress: setup
+	$(BIN)/geotrain-bench run regression --out results/regression --fresh --jobs 2
+	$(BIN)/geotrain-bench compare results/reference/regression results/regression $(if $(ACCEPT),|| true)
+	$(if $(ACCEPT),rm -rf results/reference/regression && cp -r results/regression results/reference/)
 
 check: setup
 	$(BIN)/ruff check .

@@ -20,11 +20,15 @@ def trend_figure(rows: pd.DataFrame) -> Figure:
     `rows` has the columns `folder`, `solver`, `measure` and `ratio`.
     """
     measures = [measure for measure in MEASURES if (rows["measure"] == measure).any()]
-    names = [Path(folder).name for folder in dict.fromkeys(rows["folder"])]
+    folders = dict.fromkeys(rows["folder"])
+    names = {folder: Path(folder).name for folder in folders}
+    if len(set(names.values())) < len(names):
+        names = {folder: folder for folder in folders}
+    first = next(iter(names.values()))
     look = styles(rows["solver"])
-    figure, axes = panels([f"{measure}, ratio to {names[0]}" for measure in measures], (6.2, 3.4))
+    figure, axes = panels([f"{measure}, ratio to {first}" for measure in measures], (6.2, 3.4))
     for measure, ax in zip(measures, axes, strict=False):
-        own = rows[rows["measure"] == measure].assign(name=lambda frame: frame["folder"].map(lambda f: Path(f).name))
+        own = rows[rows["measure"] == measure].assign(name=lambda frame: frame["folder"].map(names))
         for solver, line in own.groupby("solver", sort=False):
             sns.lineplot(
                 line, x="name", y="ratio", ax=ax, label=plain(str(solver)), marker="o", color=look[str(solver)].colour
