@@ -135,6 +135,7 @@ def show_result(result: Result) -> None:
 def show_report(report: Report, path: Path, wide: bool = False) -> None:
     """The summary by solver and what it says, every problem, and where the whole of it lies."""
     from bench.reporting.by_solver import QUALITY, in_words, savings_columns
+    from bench.reporting.names import short_names
     from bench.reporting.report import LEFT, WANTED, columns_against
 
     solvers = report.solvers.to_dict("records")
@@ -144,7 +145,10 @@ def show_report(report: Report, path: Path, wide: bool = False) -> None:
     show_table(savings_columns(report.baselines), solvers, LEFT, wide=wide)
     say()
     columns = columns_against(report.baselines[0])
-    show_table(columns, report.summary.to_dict("records"), LEFT, wanted=WANTED, wide=wide)
+    summary = report.summary
+    if sys.stdout.isatty() and not wide:
+        summary = summary.assign(instance=summary["instance"].map(short_names(summary["instance"])))
+    show_table(columns, summary.to_dict("records"), LEFT, wanted=WANTED, wide=wide)
     if report.missing:
         say(f"\n{len(report.missing)} of {len(report.runs)} runs are missing.")
     for line in report.beyond:
