@@ -15,6 +15,7 @@ from bench.cli.comparison import compare
 from bench.cli.folders import best, report, run, verify
 from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
+from bench.cli.planning import plan
 from bench.cli.plans import evaluate, solve
 from bench.cli.problems import describe, generate
 from bench.cli.reproduction import reproduce
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = (
-    *(evaluate, simulate, solve, solvers, families, suites, generate, describe),
+    *(plan, evaluate, simulate, solve, solvers, families, suites, generate, describe),
     *(run, reproduce, compare, best, report, sensitivity, fidelity, verify, warmup),
 )
 for command in COMMANDS:

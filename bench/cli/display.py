@@ -39,15 +39,15 @@ def show_evaluation(instance: Instance, plan: Plan, checked: Evaluation | Infeas
         _facts(
             instance.name,
             ("plan", f"{shape}, layers {' '.join(map(str, plan.layers))}"),
-            ("iteration time", _number(checked.time_s, "s")),
-            ("  fill", _number(checked.fill_s, "s")),
-            ("  steady", _number(checked.steady_s, "s")),
-            ("  gradient exchange", _number(checked.sync_s, "s")),
-            ("energy", _number(checked.energy_j, "J")),
-            ("  on the network", _number(checked.network_energy_j, "J")),
-            ("tokens per second", _number(checked.tokens_per_s)),
-            ("carbon", _number(checked.carbon_g, "gCO2e")),
-            ("cost", _number(checked.cost_usd, "USD")),
+            ("iteration time", as_figure(checked.time_s, "s")),
+            ("  fill", as_figure(checked.fill_s, "s")),
+            ("  steady", as_figure(checked.steady_s, "s")),
+            ("  gradient exchange", as_figure(checked.sync_s, "s")),
+            ("energy", as_figure(checked.energy_j, "J")),
+            ("  on the network", as_figure(checked.network_energy_j, "J")),
+            ("tokens per second", as_figure(checked.tokens_per_s)),
+            ("carbon", as_figure(checked.carbon_g, "gCO2e")),
+            ("cost", as_figure(checked.cost_usd, "USD")),
         )
     )
     gpus = _plain(None, ("GPU", "busy [s]", "idle [s]", "energy [J]", "memory used"))
@@ -79,12 +79,12 @@ def show_simulations(instance: Instance, plans: Mapping[str, Plan], answer: Mapp
             _facts(
                 row["plan"],
                 ("plan", f"{shape}, layers {' '.join(map(str, plan.layers))}"),
-                ("iteration time", _number(row["time_s"], "s")),
-                ("  pipelines", _number(row["pipeline_s"], "s")),
-                ("  gradient exchange", _number(row["sync_s"], "s")),
-                ("  by the referee", f"{_number(row['referee_time_s'], 's')} (fill-drain)"),
-                ("energy", _number(row["energy_j"], "J")),
-                ("  by the referee", f"{_number(row['referee_energy_j'], 'J')} (fill-drain)"),
+                ("iteration time", as_figure(row["time_s"], "s")),
+                ("  pipelines", as_figure(row["pipeline_s"], "s")),
+                ("  gradient exchange", as_figure(row["sync_s"], "s")),
+                ("  by the referee", f"{as_figure(row['referee_time_s'], 's')} (fill-drain)"),
+                ("energy", as_figure(row["energy_j"], "J")),
+                ("  by the referee", f"{as_figure(row['referee_energy_j'], 'J')} (fill-drain)"),
                 ("micro-batches in flight", " ".join(map(str, row["in_flight"]))),
                 ("memory, fullest GPU", percent(fullest) + (" (does not fit)" if fullest > 1 else "")),
                 ("5, 50, 95 % of draws", quantiles or None),
@@ -111,16 +111,16 @@ def show_result(result: Result) -> None:
             ("status", result.status + (f" ({result.reason})" if result.reason else "")),
             ("ended", result.ended),
             ("objective", result.objective),
-            ("value", _number(result.value, unit, 8)),
-            ("bound", _number(result.bound, unit, 8)),
+            ("value", as_figure(result.value, unit, 8)),
+            ("bound", as_figure(result.bound, unit, 8)),
             ("gap", None if result.gap is None else percent(result.gap)),
-            ("iteration time", _number(result.time_s, "s")),
-            ("energy", _number(result.energy_j, "J")),
-            ("search time", _number(result.wall_s, "s", 3)),
+            ("iteration time", as_figure(result.time_s, "s")),
+            ("energy", as_figure(result.energy_j, "J")),
+            ("search time", as_figure(result.wall_s, "s", 3)),
             ("evaluations", f"{result.evaluations:,}"),
             ("micro-batch", str(plan.micro_batch) if plan else None),
             ("layers", " ".join(map(str, plan.layers)) if plan else None),
-            *((f"pipeline {number}", " ".join(row)) for number, row in enumerate(plan.pipelines if plan else ())),
+            *((f"pipeline {r}", " ".join(row)) for r, row in enumerate(plan.pipelines if plan else ())),
         )
     )
     if result.front:
@@ -189,5 +189,5 @@ def _facts(title: str, *rows: tuple[str, str | None]) -> Table:
     return table
 
 
-def _number(value: float | None, unit: str = "", digits: int = 6) -> str | None:
+def as_figure(value: float | None, unit: str = "", digits: int = 6) -> str | None:
     return None if value is None else f"{significant(value, digits)} {unit}".rstrip()
