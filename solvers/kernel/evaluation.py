@@ -13,6 +13,8 @@ from solvers.kernel.packed import ENERGY_CAP, ENERGY_WEIGHT, GOAL, TIME_CAP, TIM
 
 # Unsigned indices spare numba's test for negative ones, a tenth of the time of the inner loops.
 u = np.uint64
+MANY_HOLDERS = 64
+"""Holders of a stage beyond which its exchange is summed by endpoint: pairs would be quadratic in them."""
 
 
 @inlined
@@ -69,9 +71,47 @@ def pipeline_cost(o, q, f, b, count, layers, first_layer, group, start, stages):
     return fill + latency + (count - 1) * (forward + backward), above, per_byte
 
 
+@inner
+def count_endpoints(o, q, f, group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """How many endpoints hold stage s, listed in q[stage_endpoints:]; their holders are counted in f[port_sums:]."""
+    for c in range(o.endpoints):
+        f[u(o.port_sums + c)] = 0.0
+    distinct = 0
+    for r in range(replicas):
+        c = q[u(o.endpoint + group[u(r * stages + s)])]
+        if f[u(o.port_sums + c)] == 0.0:
+            q[u(o.stage_endpoints + distinct)] = c
+            distinct += 1
+        f[u(o.port_sums + c)] += 1.0
+    return distinct
+
+
+@inner
+def exchange_cost_of_many(o, q, f, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
+    """`exchange_cost` up to rounding, but by endpoint instead of by pair of holders."""
+    worst = per_byte = 0.0
+    distinct = count_endpoints(o, q, f, group, s, replicas, stages)
+    for i in range(distinct):
+        c = q[u(o.stage_endpoints + i)]
+        out = into = 0.0
+        for j in range(distinct):
+            d = q[u(o.stage_endpoints + j)]
+            others = f[u(o.port_sums + d)] - (1.0 if i == j else 0.0)
+            there = u(o.link + 2 * (c * o.endpoints + d))
+            back = u(o.link + 2 * (d * o.endpoints + c))
+            out += others * (f[there] + share * f[there + u(1)])
+            into += others * (f[back] + share * f[back + u(1)])
+            if o.link_energy:
+                per_byte += f[u(o.port_sums + c)] * others * f[u(o.joules + c * o.endpoints + d)] / 2
+        worst = max(worst, max(out, into))
+    return 2 * worst, per_byte
+
+
 @inlined
 def exchange_cost(o, q, f, share, group, s, replicas, stages):  # type: ignore[no-untyped-def]
     """D_s for a share of `share` bytes (G_s/R), and the sum of J/byte over the pairs of holders."""
+    if replicas > MANY_HOLDERS:
+        return exchange_cost_of_many(o, q, f, share, group, s, replicas, stages)
     worst = 0.0
     per_byte = 0.0
     for r in range(replicas):

@@ -7,7 +7,16 @@ all swaps of two positions, and no GPU can be used twice.
 from __future__ import annotations
 
 from solvers.core.compiled import inlined, inner
-from solvers.kernel.evaluation import cap_excess, goal_value, kind_of, missing_links, pipeline_cost, u
+from solvers.kernel.evaluation import (
+    MANY_HOLDERS,
+    cap_excess,
+    count_endpoints,
+    goal_value,
+    kind_of,
+    missing_links,
+    pipeline_cost,
+    u,
+)
 from solvers.kernel.packed import (
     ABOVE,
     B_INDEX,
@@ -119,6 +128,40 @@ def update_totals(o, q, f):  # type: ignore[no-untyped-def]
     score_plan(o, q, f, slowest, exchange, pipelines, exchanges, f[IDLE], above, neighbours, holders, excess, f)
 
 
+@inner
+def load_ports_of_many(o, q, f, s):  # type: ignore[no-untyped-def]
+    """`load_ports` up to rounding, but by endpoint instead of by pair of holders."""
+    replicas, stages = q[REPLICAS], q[STAGES]
+    distinct = count_endpoints(o, q, f, q[o.group : o.group + q[SLOTS]], s, replicas, stages)
+    counted, first = o.port_sums, o.port_sums + o.endpoints  # how many hold an endpoint, and 1 + the first of them
+    for i in range(distinct):
+        f[u(first + q[u(o.stage_endpoints + i)])] = 0.0
+    per_byte = 0.0
+    for r in range(replicas):
+        c = q[u(o.slot_endpoint + r * stages + s)]
+        port = u(o.port + 4 * (r * stages + s))
+        if f[u(first + c)] > 0.0:
+            alike = u(o.port + 4 * ((int(f[u(first + c)]) - 1) * stages + s))
+            for entry in range(4):
+                f[port + u(entry)] = f[alike + u(entry)]
+            continue
+        f[u(first + c)] = r + 1.0
+        latency_out = inverse_out = latency_in = inverse_in = 0.0
+        for i in range(distinct):
+            d = q[u(o.stage_endpoints + i)]
+            others = f[u(counted + d)] - (1.0 if c == d else 0.0)
+            there = u(o.link + 2 * (c * o.endpoints + d))
+            back = u(o.link + 2 * (d * o.endpoints + c))
+            latency_out += others * f[there]
+            inverse_out += others * f[there + u(1)]
+            latency_in += others * f[back]
+            inverse_in += others * f[back + u(1)]
+            if o.link_energy:
+                per_byte += f[u(counted + c)] * others * f[u(o.joules + c * o.endpoints + d)] / 2
+        f[port], f[port + u(1)], f[port + u(2)], f[port + u(3)] = latency_out, inverse_out, latency_in, inverse_in
+    f[o.stage + 3 * s + 1] = per_byte
+
+
 @inlined
 def load_ports(o, q, f, s):  # type: ignore[no-untyped-def]
     """Sums over the other holders, for each slot of stage s, and the J/byte of the stage."""
@@ -202,6 +245,9 @@ def load(o, q, f, r_index, b, stages):  # type: ignore[no-untyped-def]
     for s in range(stages):
         share = f[o.gradient + kind_of(s, stages) * (o.total + 1) + q[o.layers + s]] / replicas
         f[o.stage + 3 * s + 2] = share
-        load_ports(o, q, f, s)
+        if replicas > MANY_HOLDERS:
+            load_ports_of_many(o, q, f, s)
+        else:
+            load_ports(o, q, f, s)
         f[o.stage + 3 * s] = exchange_from_ports(o, q, f, s, share)
     update_totals(o, q, f)

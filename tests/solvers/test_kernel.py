@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,25 @@ def test_moves_agree_with_the_referee(seed: int, room: bool) -> None:
 @pytest.mark.parametrize("seed", range(25, 500))
 def test_moves_agree_with_the_referee_widely(seed: int) -> None:
     check(seed, 60, seed % 2 == 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_holders_of_a_stage_cost_what_the_referee_says(seed: int) -> None:
+    from solvers.kernel.evaluation import MANY_HOLDERS
+
+    small = with_ample_memory(random_instance(seed))
+    training = small.training.model_copy(update={"global_batch": 720, "micro_batches": (1, 2)})
+    groups = tuple(
+        group.model_copy(update={"count": 60 * group.count, "profile": None, "half_batch": None})
+        for group in small.groups
+    )
+    instance = small.model_copy(update={"training": training, "groups": groups})
+    many = next(s for s in itertools.count(100 * seed) if random_plan(instance, s).replicas > MANY_HOLDERS)
+    bench = Bench(instance, many)
+    for _ in range(8):
+        bench.compare()
+        bench.move()
+        bench.jump()
 
 
 def test_sums_kept_by_differences_stay_right_over_many_moves() -> None:
