@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from solvers.dtfm.cost import partition_cost, read_pipelines
 from solvers.dtfm.matching import bottleneck_matching
 from solvers.dtfm.message_times import MessageTimes
-from solvers.dtfm.path import held_karp, improved_path, path_length, shortest_path
+from solvers.dtfm.path import held_karp, improved_path, path_length, shortest_path, spanning_bound
 from tests.solvers.dtfm_facts import Problem, link_units, scenarios, tiny_problems
 
 # Few different values make ties, which is where matchings and paths go wrong.
@@ -92,6 +92,28 @@ def test_the_path_is_a_shortest_path(weights: np.ndarray) -> None:
     for order in (shortest_path(weights, np.inf), held_karp(weights, known * (1 + 1e-12))):
         assert sorted(order) == list(range(size))
         assert path_length(weights, order) == pytest.approx(shortest, rel=1e-12)
+
+
+def clustered(size: int, seed: int) -> np.ndarray:
+    """Weights as between groups of a few sites: nearly equal inside a site, far more between two."""
+    draw = np.random.default_rng(seed)
+    site = draw.integers(0, 4, size)
+    far = draw.random((4, 4)) * 100
+    weights = 1 + draw.random((size, size)) * 1e-3 + (far + far.T)[site][:, site] * (site[:, None] != site)
+    return weights + weights.T
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_spanning_bound_is_below_a_shortest_path_and_often_meets_it(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    for weights in (clustered(11, seed), draw.random((11, 11)), 10.0 ** draw.integers(-9, 9, (11, 11))):
+        weights = weights + weights.T
+        shortest = path_length(weights, held_karp(weights, np.inf))
+        for enough in (shortest, 2 * shortest, 100 * shortest):
+            assert spanning_bound(weights, enough) <= shortest * (1 + 1e-12)
+        assert path_length(weights, shortest_path(weights, np.inf)) == pytest.approx(shortest, rel=1e-12)
+    even = np.ones((11, 11))
+    assert spanning_bound(even, 10.0) == pytest.approx(10, rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [10, 12])
