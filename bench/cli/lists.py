@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Annotated
+from dataclasses import Field, fields
+from typing import Annotated, Any
 
 import typer
 
 from bench.cli.display import show_list
 from bench.cli.options import DONE, Json, print_json, say
+from instances.plugins import Origin
 
 
 def solvers(as_json: Json = False) -> int:
     """List the solvers: what each is and what it proves."""
-    from solvers.core.registry import solver_types
+    from solvers.core.registry import origin_of, solver_types
 
     return _answer(
         "solvers",
         ("solver", "proves", "summary", "options"),
         [
-            (name, kind.proves.value, kind.summary, [f"{option.name}={option.default}" for option in fields(kind)])
+            (name, kind.proves.value, _from(kind.summary, origin_of(name)), [_option(each) for each in fields(kind)])
             for name, kind in solver_types().items()
         ],
         as_json,
@@ -48,7 +49,11 @@ def families(as_json: Json = False) -> int:
     from instances.generator.family import families as known
 
     rows = [
-        (name, family.summary, [f"{key}={option.default}" for key, option in family.options.items()])
+        (
+            name,
+            _from(family.summary, family.origin),
+            [f"{key}={option.default}" for key, option in family.options.items()],
+        )
         for name, family in known().items()
     ]
     return _answer("families", ("family", "summary", "options"), rows, as_json)
@@ -60,6 +65,14 @@ def suites(as_json: Json = False) -> int:
 
     rows = [(name, suite.summary) for name, suite in shipped().items()]
     return _answer("suites", ("suite", "summary"), rows, as_json)
+
+
+def _from(summary: str, origin: Origin | None) -> str:
+    return f"{summary} ({origin})" if origin else summary
+
+
+def _option(field: Field[Any]) -> str:
+    return f"{field.name}={field.default}"
 
 
 def _answer(what: str, columns: Sequence[str], rows: Sequence[Sequence[str | list[str]]], as_json: bool) -> int:

@@ -24,7 +24,7 @@ from instances.objective import parse_objective
 from instances.plan import gpu_name
 from instances.referee.evaluate import Evaluation
 from solvers.core.interface import Problem, Proof, Status, TracePoint
-from solvers.core.registry import solver_types
+from solvers.core.registry import origin_of, solver_types
 
 SCHEMA: Literal["geotrain-bench/record/1"] = "geotrain-bench/record/1"
 
@@ -199,7 +199,7 @@ def record_of(task: Task, ending: Ending, jobs: int) -> Record:
         breakdown=Breakdown.of(task.instance, verdict.evaluation) if verdict.evaluation else None,
         jobs=jobs,
         timed_alone=jobs == 1,
-        versions=environment.versions(),
+        versions=environment.versions() | dict([origin] if (origin := origin_of(task.solver)) else []),
         commit=commit,
         dirty=dirty,
         machine=environment.machine(),

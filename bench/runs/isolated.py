@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 import time
@@ -258,7 +259,7 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     try:
         solver = make_solver(name, options)
         solver.warm_up()
-        before = time.process_time()
+        before = _cpu_seconds()
         say("started", time.monotonic())  # one clock for all processes of a machine
         monitor = Monitor(
             on_plan=lambda plan: say("plan", plan),
@@ -268,12 +269,18 @@ def _work(connection: Connection, task: tuple[Any, ...]) -> None:
             on_evaluations=lambda count: say("progress", (count, [])),
         )
         outcome = solver.solve(Problem(instance, goal, start), budget, monitor)
-        say("outcome", (outcome, time.process_time() - before))
+        say("outcome", (outcome, _cpu_seconds() - before))
     except MemoryError:
         say("memory", "out of memory")
     except Exception as error:  # noqa: BLE001 - a crash is a result that the caller records
         say("error", f"{type(error).__name__}: {error}".replace("\n", " "))
     connection.close()
+
+
+def _cpu_seconds() -> float:
+    """User plus system time of this process and of what it has started and seen end."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _follow_parent() -> None:

@@ -72,7 +72,7 @@ def solve_request(
         ending = IsolatedRun(solver, options, problem, budget, compiling).wait()
     verdict = explained(problem, ending.outcome, judge(problem, ending.outcome, made.proves))
     # The answer is one for the whole instance, whatever was taken away before.
-    task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver))
+    task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver, options))
     if reduced is None:
         return Result.of(task, ending, verdict)
     return Result.of(task, ending, _restored(verdict, reduced), without=tuple(left_out))

@@ -184,7 +184,7 @@ def _tasks_on(suite: Suite, entry: InstancesEntry, instance: Instance, source: s
             continue
         with _named(f"{source}: solvers"):
             made = make_solver(solver.name, solver.options)
-        options, code = spelled_options(made, solver.options), solver_digest(solver.name)
+        options, code = spelled_options(made, solver.options), solver_digest(solver.name, solver.options)
         own = solver.model_dump(include=set(Limits.model_fields), exclude_none=True)
         limits = suite.budget.model_copy(update=own)
         usual = suite.seeds if made.random else (0,)

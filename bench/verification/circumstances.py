@@ -35,11 +35,21 @@ def check_run(record: Record, problem: Problem) -> Iterator[str]:
         yield f"timed_alone is {record.timed_alone}, but jobs is {record.jobs}"
     if record.needed_reference is not None and record.reference != reference_of(problem.instance):
         yield f"reference is {record.reference}, the uniform plan gives {reference_of(problem.instance)}"
-    if record.solver in solver_types() and record.code == solver_digest(record.solver):
+    if is_todays(record):
         try:
             make_solver(record.solver, record.options)
         except InputError as error:
             yield f"options: {error}"
+
+
+def is_todays(record: Record) -> bool:
+    """Whether the code of this installation computed the record."""
+    if record.solver not in solver_types():
+        return False
+    try:
+        return record.code == solver_digest(record.solver, record.options)
+    except InputError:  # options that do not exist name no files
+        return record.code == solver_digest(record.solver)
 
 
 def check_seconds(record: Record, problem: Problem) -> Iterator[str]:

@@ -18,6 +18,7 @@ from bench.reporting.metrics import ContradictionError
 from bench.runs.store import Store
 from bench.verification.ability import claim_of
 from bench.verification.checks import verify_record
+from bench.verification.circumstances import is_todays
 from bench.verification.completeness import check_completeness
 from bench.verification.resolve import resolve
 from bench.verification.together import check_together
@@ -28,7 +29,6 @@ from instances.objective import parse_objective
 from instances.referee.check import Infeasible, check
 from solvers.core.gap import TOLERANCE
 from solvers.core.registry import solver_types
-from solvers.core.sources import solver_digest
 
 
 @dataclass(frozen=True)
@@ -102,17 +102,13 @@ def _notes(records: Sequence[Record]) -> Iterator[str]:
             yield f"{record.title}: the method distrusts its own proof: {record.details['distrusted']}"
     known = solver_types()
     old = sum(record.code is None for record in records)
-    other = sum(record.code is not None and not _is_todays(record) for record in records)
+    other = sum(record.code is not None and not is_todays(record) for record in records)
     foreign = Counter(record.solver for record in records if record.solver not in known)
     if old:
         yield f"{old} records are older than digests of code: their keys do not say what computed them"
     if other:
         yield f"{other} records were computed by other code than this: their options are not checked"
     yield from (f"{count} records of {name}, which is not known here: not checked" for name, count in foreign.items())
-
-
-def _is_todays(record: Record) -> bool:
-    return record.solver in solver_types() and record.code == solver_digest(record.solver)
 
 
 def _trusted(claims: Sequence[Record]) -> Iterator[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 import instances.generator.families
 from instances.errors import InputError, shortened
 from instances.instance import COST_MODEL_VERSION, Instance
+from instances.plugins import FAMILIES, Origin, load_plugins
 from instances.spelling import spelled
 
 SMALLEST, LARGEST = 2, 1024
@@ -73,22 +74,34 @@ class Family:
     make
         `make(gpus, seed, options)` gives the instance, the same for the same arguments everywhere, with the
         sources of its figures in `provenance["sources"]`; InputError where no such instance can be made.
+    origin
+        The package that it comes from; None for ours.
     """
 
     name: str
     summary: str
     options: Mapping[str, Option]
     make: Callable[[int, int, Options], Instance]
+    origin: Origin | None = None
 
 
 @cache
 def families() -> Mapping[str, Family]:
-    """All families by name: every module of `instances.generator.families` that has a `FAMILY`."""
+    """All families by name: each `FAMILY` of a module of `instances.generator.families`, and those of packages."""
     found: dict[str, Family] = {}
     for module in sorted(pkgutil.iter_modules(instances.generator.families.__path__), key=lambda entry: entry.name):
         family = getattr(importlib.import_module(f"instances.generator.families.{module.name}"), "FAMILY", None)
         if isinstance(family, Family):
             found[family.name] = family
+
+    def take(family: Any, origin: Origin) -> None:
+        if not isinstance(family, Family):
+            raise TypeError(f"found {family!r}, expected an instances.generator.family.Family")
+        if family.name in found:
+            raise ValueError(f"two families are called {family.name}")
+        found[family.name] = replace(family, origin=origin)
+
+    load_plugins(FAMILIES, take)
     return found
 
 
@@ -126,6 +139,7 @@ def generate(name: str, gpus: int, seed: int, options: Mapping[str, str]) -> Ins
         "seed": seed,
         "cost_model_version": COST_MODEL_VERSION,
         "content_hash": instance.content_hash,
+        **({"package": str(family.origin)} if family.origin else {}),
         **(instance.provenance or {}),
     }
     return instance.model_copy(update={"name": _name(family, gpus, seed, texts), "provenance": provenance})

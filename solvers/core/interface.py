@@ -7,10 +7,11 @@ Running out of time, finding nothing and proving infeasibility are outcomes; onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from instances.instance import Instance
@@ -144,6 +145,10 @@ class Solver(ABC):
     takes_start: ClassVar[bool] = False
     shows_grids: ClassVar[bool] = False
     calls: ClassVar[tuple[str, ...]] = ()
+
+    def files(self) -> Iterable[Path]:
+        """Files, beside the solver's sources, whose contents can change its answers."""
+        return ()
 
     def warm_up(self) -> None:  # noqa: B027 - most methods have nothing to prepare
         """Import and compile all that `solve` needs; called before the budget begins. Nothing is searched."""

@@ -1,4 +1,4 @@
-"""Finds the solvers by scanning this package, and makes them with options from the command line."""
+"""Finds the solvers of this package and of installed ones, and makes them with options from the command line."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from typing import Any, TypeVar
 
 import solvers
 from instances.errors import InputError
+from instances.plugins import SOLVERS, Origin, load_plugins
 from instances.spelling import spelled
 from solvers.core.interface import Solver
 
 S = TypeVar("S", bound=type)
 _FOUND: dict[str, type[Any]] = {}
+_ORIGINS: dict[str, Origin] = {}
 
 
 def register(solver: S) -> S:
     """Class decorator: make a solver known by its `name`. ValueError if the name is taken."""
     name = solver.name  # type: ignore[attr-defined]
-    if _FOUND.get(name, solver).__qualname__ != solver.__qualname__:
-        raise ValueError(f"two solvers are called {name}")
+    other = _FOUND.get(name, solver)
+    if other.__qualname__ != solver.__qualname__:
+        raise ValueError(f"two solvers are called {name}: {_path(other)} and {_path(solver)}")
     _FOUND[name] = solver
     return solver
 
@@ -32,6 +35,24 @@ def _scan() -> None:
     # A solver is a module or a package right under `solvers`; heavy libraries load when it solves.
     for module in pkgutil.iter_modules(solvers.__path__):
         importlib.import_module(f"solvers.{module.name}")
+    load_plugins(SOLVERS, _take)
+
+
+def _take(found: Any, origin: Origin) -> None:
+    if not (isinstance(found, type) and issubclass(found, Solver)):
+        raise TypeError(f"found {found!r}, expected a subclass of solvers.core.interface.Solver")
+    register(found)
+    _ORIGINS[found.name] = origin
+
+
+def _path(solver: type[Any]) -> str:
+    return f"{solver.__module__}.{solver.__qualname__}"
+
+
+def origin_of(name: str) -> Origin | None:
+    """The package that a solver comes from; None for ours."""
+    _scan()
+    return _ORIGINS.get(name)
 
 
 def solver_types() -> dict[str, type[Any]]:

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -45,17 +45,33 @@ def solver_sources(name: str) -> set[Path]:
     file = sys.modules[solver.__module__].__file__
     assert file is not None
     home = Path(file)
-    own = {home} if home.parent == ROOT / "solvers" else set(home.parent.glob("*.py"))
     if not home.is_relative_to(ROOT / "solvers"):
-        return own
+        package = solver.__module__.partition(".")[0]
+        folder = sys.modules[package].__file__
+        return set(Path(folder).parent.rglob("*.py")) if package != solver.__module__ and folder else {home}
+    own = {home} if home.parent == ROOT / "solvers" else set(home.parent.glob("*.py"))
     return sources_used([*own, ROOT / "instances" / "referee" / "evaluate.py"]).union(
         *map(solver_sources, solver.calls)
     )
 
 
+def solver_digest(name: str, options: Mapping[str, str] | None = None) -> str:
+    """A digest of what a solver's sources compute: of their syntax trees, without comments and docstrings.
+
+    Files that it names with these options count whole, as nobody knows what they hold. InputError for what does not
+    fit.
+    """
+    from solvers.core.registry import make_solver
+
+    files = make_solver(name, options).files() if options else ()
+    contents = [path.read_bytes() for path in files]
+    if not contents:
+        return _digest(name)
+    return hashlib.sha256(b"\0".join([_digest(name).encode(), *contents])).hexdigest()[:16]
+
+
 @cache
-def solver_digest(name: str) -> str:
-    """A digest of what a solver's sources compute: of their syntax trees, without comments and docstrings."""
+def _digest(name: str) -> str:
     digest = hashlib.sha256()
     for source in sorted(solver_sources(name)):
         digest.update(source.name.encode() + b"\0" + _tree(source).encode() + b"\0")
