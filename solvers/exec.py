@@ -22,6 +22,7 @@ from typing import ClassVar
 from instances.errors import InputError
 from instances.files import read_plan, write_instance
 from instances.plan import Plan
+from instances.referee.violations import violations
 from solvers.core.deadline import Deadline
 from solvers.core.interface import Budget, Monitor, Outcome, Problem, Solver, Status
 from solvers.core.registry import register
@@ -120,15 +121,19 @@ class _Plans:
             self._monitor.on_plan(plan)
 
     def last(self, stopped: bool) -> Plan | None:
-        """What the file holds at the end, where no plan was any good. InputError if that is no plan at all."""
+        """An infeasible plan in the file at the end, for the referee to reject; one that breaks a cap is none.
+
+        InputError if the file holds no plan at all.
+        """
         if not self._path.exists():
             return None
         try:
-            return read_plan(self._path, self._problem.instance)
+            plan = read_plan(self._path, self._problem.instance)
         except InputError:
             if stopped:  # in the middle of writing it
                 return None
             raise
+        return plan if violations(self._problem.instance, plan) else None
 
 
 def _write_files(folder: Path, problem: Problem, budget: Budget) -> dict[str, str]:

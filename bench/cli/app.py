@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from bench.cli.comparison import compare
+from bench.cli.contracts import check_family, check_solver
 from bench.cli.folders import best, report, run, verify
 from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
@@ -29,6 +30,7 @@ app = typer.Typer(
 COMMANDS = (
     *(plan, evaluate, simulate, solve, solvers, families, suites, generate, describe),
     *(run, reproduce, compare, best, report, sensitivity, fidelity, verify, warmup),
+    *(check_solver, check_family),
 )
 for command in COMMANDS:
     app.command()(command)
