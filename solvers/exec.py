@@ -52,15 +52,14 @@ class Exec(Solver):
         missing = [place for place in NEEDED if place not in self.command]
         if missing:
             raise ValueError(f"option command: has no {missing[0]}; such as `./planner {' '.join(NEEDED)}`")
-
-    @property
-    def arguments(self) -> list[str]:
-        """The command's words. ValueError if its quotes do not match."""
-        return shlex.split(self.command)
+        try:
+            shlex.split(self.command)
+        except ValueError as error:
+            raise ValueError(f"option command: {error}") from None
 
     def files(self) -> Iterator[Path]:
         """Files that the command names: the planner itself, most likely."""
-        return (path for path in map(Path, self.arguments) if path.is_file())
+        return (path for path in map(Path, shlex.split(self.command)) if path.is_file())
 
     def solve(self, problem: Problem, budget: Budget, monitor: Monitor) -> Outcome:
         """The best plan that the command wrote. RuntimeError if it fails; InputError if its last plan is no plan."""
@@ -69,7 +68,7 @@ class Exec(Solver):
             return Outcome(Status.UNKNOWN, limit_reached=True)
         with tempfile.TemporaryDirectory(prefix="geotrain-bench-") as folder, tempfile.TemporaryFile() as said:
             places = _write_files(Path(folder), problem, budget)
-            words = [_filled(word, places) for word in self.arguments]
+            words = [_filled(word, places) for word in shlex.split(self.command)]
             try:
                 child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
             except OSError as error:
