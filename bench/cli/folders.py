@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench.cli.options import ANSWER_NO, DONE, FAILED, Json, Wide, print_json, say
+from bench.cli.options import ANSWER_NO, DONE, FAILED, Json, Memory, Wide, byte_count, print_json, say
 from instances.errors import InputError
+
+if TYPE_CHECKING:
+    from bench.reporting.formatting import Cell
 
 
 def run(
@@ -21,6 +24,8 @@ def run(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep results computed by a different code version; the report says so.")
     ] = False,
+    memory: Memory = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and write nothing.")] = False,
     as_json: Json = False,
 ) -> int:
     """Run a suite, or go on where it stopped. Exit status 3 if a run failed."""
@@ -28,7 +33,9 @@ def run(
 
     if fresh and keep:
         raise InputError("--fresh and --keep: give one of the two")
-    done = run_suite(suite, out, jobs, fresh, keep)
+    if dry_run:
+        return _foresee(suite, out, jobs, as_json)
+    done = run_suite(suite, out, jobs, fresh, keep, byte_count(memory))
     print_json(asdict(done)) if as_json else say(
         f"{done.folder}: {done.finished} of {done.asked} runs have a result"
         + (f", {done.kept} of other code" if done.kept else "")
@@ -36,6 +43,31 @@ def run(
         + f"\nNext: geotrain-bench report {done.folder}"
     )
     return FAILED if done.failed else DONE
+
+
+def _foresee(suite: str, out: Path | None, jobs: int, as_json: bool) -> int:
+    """Runs by solver: how many, done, to do, and what they take at most."""
+    from bench.cli.tables import show_table
+    from bench.reporting.formatting import NOTHING, as_text
+    from bench.runs.run_suite import foresee
+
+    rows = [asdict(row) for row in foresee(suite, out)]
+    limits = [row["seconds"] for row in rows]
+    minutes = None if None in limits else sum(limits) / 60 / jobs
+    todo = sum(row["runs"] - row["done"] for row in rows)
+    if as_json:
+        print_json({"solvers": rows, "runs_left": todo, "minutes_at_most": minutes})
+        return DONE
+    columns: dict[str, Cell] = {
+        "solver": as_text("solver"),
+        "runs": as_text("runs"),
+        "done": as_text("done"),
+        "seconds at most": lambda row: NOTHING if row["seconds"] is None else f"{row['seconds']:,.0f}",
+    }
+    show_table(columns, rows, ("solver",))
+    limit = "some have no limit of time" if minutes is None else f"{minutes:,.0f} minutes at most with --jobs {jobs}"
+    say(f"{todo} runs to do: {limit}, starts and warm-ups aside")
+    return DONE
 
 
 def best(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,9 @@ Reference = Annotated[
     typer.Option(help="T (s) and E (J) that weights and relative caps refer to.", metavar="T E"),
 ]
 Without = Annotated[list[str] | None, typer.Option(help="Leave out a group or a GPU; repeatable.", metavar="GROUP[/i]")]
+Memory = Annotated[
+    str | None, typer.Option(help="Memory for each run, with what it starts, such as 2GiB.", metavar="SIZE")
+]
 Wide = Annotated[bool, typer.Option("--wide", help="All columns, however narrow the terminal is.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw the plan: a .png, .svg or .pdf file.", metavar="FILE")]
 
@@ -69,6 +73,17 @@ def key_values(options: Sequence[str] | None) -> dict[str, str]:
             raise InputError(f"--option {key}: is given twice")
         found[key] = value
     return found
+
+
+def byte_count(text: str | None) -> int | None:
+    """A size such as `2GiB` or `500MB` in bytes."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    size = float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " ") if match else 0.0
+    if size < 1:
+        raise InputError(f"--memory {text!r}: is not a size such as 2GiB or 500MB")
+    return int(size)
 
 
 def check_picture(picture: Path | None) -> None:

@@ -17,10 +17,12 @@ from bench.cli.options import (
     INTERRUPTED,
     InstanceFile,
     Json,
+    Memory,
     Options,
     Picture,
     Reference,
     Without,
+    byte_count,
     check_picture,
     key_values,
     note,
@@ -99,6 +101,7 @@ def solve(
     start: Annotated[Path | None, typer.Option(help="Plan file to start from.", metavar="PLAN")] = None,
     without: Without = None,
     option: Options = None,
+    memory: Memory = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan, or the front.", metavar="FILE")] = None,
     picture: Picture = None,
     as_json: Json = False,
@@ -126,6 +129,7 @@ def solve(
         start_name=str(start),
         left_out=without or (),
         live=not as_json and sys.stderr.isatty(),
+        memory=byte_count(memory),
     )
     try:
         if out is not None:

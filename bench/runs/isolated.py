@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from instances.objective import CAP_SLACK
@@ -28,6 +29,8 @@ LONGEST_WAIT_S = 3600.0
 """The system's calls take no more than some weeks; a wait that ends early is begun anew."""
 GRACE_S = 1.0
 """How long past its limit a solver may take to stop by itself before it is killed."""
+LOOK_EVERY_S = 0.2
+"""How often a child's memory is looked at, where it is limited."""
 WARM_UP_S = 900.0
 """How long a child may take to import and compile what it needs, on a busy machine with an empty cache."""
 
@@ -64,7 +67,8 @@ def preload(modules: Sequence[str]) -> None:
 class IsolatedRun:
     """One child at work. Poll it with `absorb` until `ending` is there, or `wait`; kill it by `interrupt`.
 
-    `on_compiling` is called where the solver has to be compiled first, which takes up to a minute.
+    `on_compiling` is called where the solver has to be compiled first, which takes up to a minute. `memory` limits the
+    bytes that the child and what it starts hold; `log` is a file for what they print, removed if they are silent.
     """
 
     def __init__(
@@ -74,8 +78,11 @@ class IsolatedRun:
         problem: Problem,
         budget: Budget,
         on_compiling: Callable[[], None] = lambda: None,
+        memory: int | None = None,
+        log: Path | None = None,
     ) -> None:
         self._problem = problem
+        self._memory, self._log, self._looked = memory, log, -math.inf
         self._seconds, self._evaluation_limit = budget.seconds, budget.evaluations
         self._plan = problem.start
         self._value = problem.value(problem.start) if problem.start else None
@@ -93,7 +100,7 @@ class IsolatedRun:
         self.ending: Ending | None = None
 
         self.connection, theirs = _context().Pipe(duplex=False)
-        task = (name, dict(options), problem.instance, problem.goal, problem.start, budget)
+        task = (name, dict(options), problem.instance, problem.goal, problem.start, budget, log)
         self._process = _context().Process(target=_work, args=(theirs, task), daemon=False)
         self._process.start()
         theirs.close()
@@ -113,11 +120,28 @@ class IsolatedRun:
         except (EOFError, OSError):
             if self.ending is None:
                 self._lost()
+        if self.ending is None and self.look_at <= time.monotonic():
+            self._look_at_memory()
         if self.ending is None and self.deadline is not None and time.monotonic() > self.deadline:
             if self._started is None:
                 self._failed(f"the warm-up took longer than {WARM_UP_S:.0f} s")
             else:
                 self._finish(Termination.TIME_LIMIT, "stopped from outside at its time limit")
+
+    @property
+    def look_at(self) -> float:
+        """When its memory is looked at next, on `time.monotonic`."""
+        return math.inf if self._memory is None else self._looked + LOOK_EVERY_S
+
+    def _look_at_memory(self) -> None:
+        self._looked = time.monotonic()
+        held = held_bytes(self._process.pid) if self._process.pid is not None else 0
+        if self._memory is not None and held > self._memory:
+            reason = f"took {held / 2**20:,.0f} MiB, the limit is {self._memory / 2**20:,.0f} MiB"
+            if self._started is None:
+                self._failed(f"the warm-up {reason}")
+            else:
+                self._finish(Termination.OUT_OF_MEMORY, reason)
 
     def wait(self) -> Ending:
         """The ending, once the child ends, its limit passes or the caller is interrupted."""
@@ -229,12 +253,30 @@ class IsolatedRun:
         except (ProcessLookupError, PermissionError):
             self._process.kill()
         self._process.join(5)
+        if self._log is not None and self._log.exists() and not self._log.stat().st_size:
+            self._log.unlink()
 
 
 def wait_for_any(runs: Sequence[IsolatedRun]) -> None:
     """Wait until one of the children says something or its deadline passes."""
-    left = [run.deadline - time.monotonic() for run in runs if run.deadline is not None]
-    wait([run.connection for run in runs], min(max(0.0, min(left)) + 0.001, LONGEST_WAIT_S) if left else None)
+    times = [run.look_at for run in runs] + [run.deadline for run in runs if run.deadline is not None]
+    left = min(times) - time.monotonic()
+    wait([run.connection for run in runs], None if left == math.inf else min(max(0.0, left) + 0.001, LONGEST_WAIT_S))
+
+
+def held_bytes(pid: int) -> int:
+    """Resident memory of a process and of all that it has started; 0 if it has ended."""
+    import psutil
+
+    held = 0
+    try:
+        own = psutil.Process(pid)
+        for process in (own, *own.children(recursive=True)):
+            with suppress(psutil.Error):  # it has just ended
+                held += process.memory_info().rss
+    except psutil.Error:
+        return 0
+    return held
 
 
 def _context() -> Any:
@@ -245,7 +287,10 @@ def _context() -> Any:
 
 def _work(connection: Connection, task: tuple[Any, ...]) -> None:
     """The child: solve, report, end."""
-    name, options, instance, goal, start, budget = task
+    name, options, instance, goal, start, budget, log = task
+    if log is not None:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
     os.dup2(2, 1)  # what a library prints must not mix with our answer on standard output
     os.setsid()  # so that Ctrl-C reaches the parent only, and a kill reaches all that we start
     threading.Thread(target=_follow_parent, daemon=True).start()

@@ -35,8 +35,38 @@ class SuiteRun:
     failed: list[str]
 
 
-def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep: bool = False) -> SuiteRun:
-    """Run what is missing of a suite in its folder.
+@dataclass(frozen=True)
+class Foreseen:
+    """What a call of `run` would do with the runs of one solver.
+
+    `seconds` is what they take at most by their limits of time, None if a run to do has none.
+    """
+
+    solver: str
+    runs: int
+    done: int
+    seconds: float | None
+
+
+def foresee(name: str, out: Path | None) -> list[Foreseen]:
+    """What is to do of a suite, by solver; nothing is written."""
+    suite, base = read_suite(name)
+    tasks = tasks_of(suite, base, name)
+    store = Store(out or Path("results") / suite.name)
+    todo = {task.key for task in (pending(store, tasks) if store.folder.exists() else tasks)}
+    found = []
+    for label in dict.fromkeys(task.asked.label for task in tasks):
+        own = [task for task in tasks if task.asked.label == label]
+        limits = [task.budget.seconds for task in own if task.key in todo]
+        seconds = None if None in limits else sum(limit for limit in limits if limit is not None)
+        found.append(Foreseen(label, len(own), len(own) - len(limits), seconds))
+    return found
+
+
+def run_suite(
+    name: str, out: Path | None, jobs: int, fresh: bool = False, keep: bool = False, memory: int | None = None
+) -> SuiteRun:
+    """Run what is missing of a suite in its folder, with so many bytes for each run.
 
     Results that other code computed are refused (InputError) unless `fresh` forgets them or `keep` takes them.
     """
@@ -71,7 +101,7 @@ def run_suite(name: str, out: Path | None, jobs: int, fresh: bool = False, keep:
                 progress.update(bar, now="; ".join(task.asked.title for task in running))
 
             try:
-                run_tasks(store, todo, jobs, on_record, on_compiling, on_running)
+                run_tasks(store, todo, jobs, on_record, on_compiling, on_running, memory)
             except KeyboardInterrupt:
                 progress.console.print(
                     f"{store.folder}: {len(pending(store, own))} of {len(tasks)} runs are left; "

@@ -25,8 +25,9 @@ def run_tasks(
     on_record: Callable[[Record], None],
     on_compiling: Callable[[str], None] = lambda solver: None,
     on_running: Callable[[Sequence[Task]], None] = lambda tasks: None,
+    memory: int | None = None,
 ) -> None:
-    """Run all tasks and append their records; `on_running` hears what runs now.
+    """Run all tasks and append their records; `on_running` hears what runs now, `memory` limits each run (bytes).
 
     On Ctrl-C the children are killed and KeyboardInterrupt goes on.
     """
@@ -38,7 +39,8 @@ def run_tasks(
             while waiting and len(running) < jobs:
                 task = waiting.popleft()
                 compiling = partial(on_compiling, task.solver)
-                run = IsolatedRun(task.solver, task.options, task.problem, task.budget, compiling)
+                log = store.log_file(task.key)
+                run = IsolatedRun(task.solver, task.options, task.problem, task.budget, compiling, memory, log)
                 running.append((task, run))
                 on_running([task for task, _ in running])
             wait_for_any([run for _, run in running])

@@ -46,11 +46,13 @@ def solve_request(
     start_name: str = "start",
     left_out: Sequence[str] = (),
     live: bool = False,
+    memory: int | None = None,
 ) -> Result:
     """Solve and judge. InputError for what does not fit.
 
     `reference` are T_ref and E_ref, by default those of the best uniform plan; `start_name` is what messages call the
-    start plan, `left_out` names groups and GPUs to do without, and `live` shows that work goes on.
+    start plan, `left_out` names groups and GPUs to do without, `live` shows that work goes on, and `memory` limits its
+    bytes.
     """
     budget = _checked(budget)
     made = make_solver(solver, options)
@@ -69,7 +71,7 @@ def solve_request(
     console = Console(file=sys.stderr, quiet=not live)
     with console.status(f"{solver} on {solved.name}; Ctrl-C keeps the best plan") if live else nullcontext():
         compiling = partial(console.print, COMPILING.format(solver), highlight=False)
-        ending = IsolatedRun(solver, options, problem, budget, compiling).wait()
+        ending = IsolatedRun(solver, options, problem, budget, compiling, memory).wait()
     verdict = explained(problem, ending.outcome, judge(problem, ending.outcome, made.proves))
     # The answer is one for the whole instance, whatever was taken away before.
     task = Task(instance, solver, options, objective, relative_to, budget, solver_digest(solver, options))

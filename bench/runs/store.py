@@ -39,7 +39,7 @@ class AskedSuite(FileModel):
 
 
 class Store:
-    """A run folder: `runs.jsonl` (records), `suite.json` (what was asked for) and `instances/`.
+    """A run folder: `runs.jsonl` (records), `suite.json` (what was asked for), `instances/`, and `logs/`.
 
     Instances are stored by content, so that one that was edited since leaves the records of its old content valid.
     Only one process writes, a whole line at a time; a line that a crash cut short is dropped and its run
@@ -75,11 +75,21 @@ class Store:
             self._drop_torn_line()
             yield
 
+    def log_file(self, key: str) -> Path:
+        """Where what a run prints is kept. InputError if there can be no such file."""
+        folder = self.folder / "logs"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+        return folder / f"{key[:16]}.txt"
+
     def clear(self) -> None:
         """Forget all results; files that are not ours stay."""
         remove(self._runs)
         remove(self._suite)
-        shutil.rmtree(self._instances, ignore_errors=True)
+        for folder in (self._instances, self.folder / "logs"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def plan(self, suite: str, tasks: Sequence[Task], kept: Mapping[str, Record] | None = None) -> None:
         """Write down what is asked for, so that a report can say what is missing.
