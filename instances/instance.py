@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
@@ -161,6 +162,14 @@ class Links(NamedTuple):
         )
 
 
+@dataclass(frozen=True, eq=False)  # what is cached is compared when instances are, and arrays have no truth value
+class LinkArrays:
+    """Latency and bandwidth of `Links` as arrays, K x K."""
+
+    latency: NDArray[np.float64]
+    bandwidth: NDArray[np.float64]
+
+
 class Site(FileModel):
     """What a place adds: power cap (W), carbon intensity (gCO2e/kWh) and price (USD/kWh)."""
 
@@ -203,11 +212,11 @@ class Instance(FileModel):
         return Links.of(self.network)
 
     @cached_property
-    def link_arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Latency and bandwidth of `links`, K x K."""
+    def link_arrays(self) -> LinkArrays:
+        """Latency and bandwidth of `links`."""
         import numpy as np
 
-        return np.array(self.links.latency), np.array(self.links.bandwidth)
+        return LinkArrays(np.array(self.links.latency), np.array(self.links.bandwidth))
 
     @cached_property
     def gpus(self) -> int:

@@ -81,7 +81,7 @@ class Tables:
             parameters = work.stage_parameters(count, bool(first), bool(last))
             gradient[first, last, count] = training.gradient_bytes * parameters
 
-        latency, bandwidth = instance.link_arrays
+        latency, bandwidth = instance.link_arrays.latency, instance.link_arrays.bandwidth
         rates = Rates.of(instance, metric)
         caps = {region: site.power_cap for region, site in (instance.sites or {}).items() if site.power_cap}
         positions = {region: position for position, region in enumerate(caps)}

@@ -33,7 +33,7 @@ from tests.solving import outcome_of, problem_of
 
 GOAL = Goal(time_weight=1.0)
 LARGE = generate("dtfm", 64, 1, {"scenario": "worldwide", "gpu-mix": "mixed"})
-SMALL = generate("cloud", 8, 1, {})
+SMALL = generate("uniform", 4, 1, {})
 DEMO = Path(__file__).parent.parent / "results" / "reference" / "demo"
 
 
@@ -70,7 +70,7 @@ def test_building_and_starting_a_leaf_model(benchmark: Any, model: Any) -> None:
     tables = Tables.of(SMALL)
     bound = widest(grid_bounds(tables, GOAL))
     leaf = Subproblem.plain(BoundedCosts(tables, GOAL, bound.grid, bound))
-    answer = benchmark.pedantic(model.solve, args=(leaf, 10 * bound.time_s, 1.0), rounds=3)
+    answer = benchmark.pedantic(model.solve, args=(leaf, 10 * bound.time_s, 600.0), rounds=3)
     assert answer.rows
 
 

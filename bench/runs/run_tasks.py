@@ -50,7 +50,7 @@ def run_tasks(
                 if run.ending is not None:
                     record = record_of(task, run.ending, jobs)
                     store.append(record)
-                    running.remove(pair)
+                    running = [each for each in running if each[1] is not run]
                     on_record(record)
     finally:
         done = [(task, run.ending) for task, run in running if run.ending is not None]

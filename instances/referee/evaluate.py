@@ -236,7 +236,8 @@ def _slowest_of_many(instance: Instance, holders: Mapping[int, int], share: floa
     import numpy as np
 
     members, counts = np.array(list(holders)), np.array(list(holders.values()))
-    latency, bandwidth = (matrix[np.ix_(members, members)] for matrix in instance.link_arrays)
+    pairs, links = np.ix_(members, members), instance.link_arrays
+    latency, bandwidth = links.latency[pairs], links.bandwidth[pairs]
     seconds = latency + share / bandwidth
     slowest = 0.0
     for terms, own in [(row, k) for matrix in (seconds, seconds.T) for k, row in enumerate(matrix)]:

@@ -93,3 +93,12 @@ def test_planners_plan_for_ten_thousand(solver: str, layers: int) -> None:
     assert outcome.status is Status.FEASIBLE
     assert outcome.plan is not None
     assert problem.value(outcome.plan) is not None
+
+
+def test_instances_of_one_content_are_equal_whatever_is_cached_of_them() -> None:
+    first, other = many_groups(30, 2, 1), many_groups(30, 2, 1)
+    for instance in (first, other):
+        instance.links, instance.link_arrays, instance.content_hash, instance.gpus  # noqa: B018 - caches them
+    assert first == other
+    assert first != many_groups(30, 2, 2)
+    assert [first, first.model_copy(update={"name": "x"})].index(other) == 0
