@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bench.cli.options import ANSWER_NO, DONE, Json, Picture, Wide, check_picture, print_json, say
 from instances.errors import InputError
 
+if TYPE_CHECKING:
+    from bench.comparison.pairs import Pair
 
+MOST_ROWS = 30
+"""Rows that a terminal gets without --wide."""
+
+
+# Long for its options, which typer reads off the signature.
 def compare(
     folders: Annotated[
         list[Path], typer.Argument(help="Run folders: the base, any between, the new one.", metavar="DIR...")
@@ -61,8 +70,13 @@ def compare(
             "regression": lambda row: "yes" if row["gates"] else "no",
         }
         if done.changes:
-            rows = [change._asdict() for change in done.changes]
-            show_table(columns, rows, ("run", "what changed", "regression"), wanted=("run", "what changed"), wide=wide)
+            short = {} if wide or not sys.stdout.isatty() else short_titles(done.pairs)
+            rows = [{**change._asdict(), "title": short.get(change.title, change.title)} for change in done.changes]
+            shown = rows[:MOST_ROWS] if short else rows
+            order = ("run", "worse by", "regression", "what changed")
+            show_table(columns, shown, ("run", "what changed", "regression"), wanted=order, wide=wide)
+            if len(shown) < len(rows):
+                say(f"and {len(rows) - len(shown)} more (--wide shows all)")
             say()
         for finding in done.findings:
             say(fill(in_words(finding) + (": a regression" if finding.worse else "")))
@@ -71,6 +85,17 @@ def compare(
         for line in exports.github(done):
             say(line)
     return ANSWER_NO if done.regressions else DONE
+
+
+def short_titles(pairs: Sequence[Pair]) -> dict[str, str]:
+    """Runs by title, as short as tells them apart."""
+    from bench.reporting.names import short_names
+
+    names = short_names(pair.base.instance for pair in pairs)
+    return {
+        pair.base.title: f"{names[pair.base.instance]}, {pair.base.objective}, {pair.base.label}, seed {pair.base.seed}"
+        for pair in pairs
+    }
 
 
 def _share(text: str) -> float:
