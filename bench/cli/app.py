@@ -14,6 +14,7 @@ import typer
 from bench.cli.comparison import compare
 from bench.cli.contracts import check_family, check_solver
 from bench.cli.folders import best, report, run, verify
+from bench.cli.importing import import_
 from bench.cli.lists import families, solvers, suites, warmup
 from bench.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED, say
 from bench.cli.planning import plan
@@ -34,6 +35,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.command("import")(import_)
 
 
 def _print_version(asked: bool) -> None:

@@ -75,14 +75,14 @@ def key_values(options: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def byte_count(text: str | None) -> int | None:
-    """A size such as `2GiB` or `500MB` in bytes."""
+def byte_count(text: str | None, option: str = "--memory") -> int | None:
+    """A size such as `2GiB` or `500MB` in bytes. InputError names the option."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
     size = float(match[1]) * (1024 if match[3] else 1000) ** " KMGT".index(match[2].upper() or " ") if match else 0.0
     if size < 1:
-        raise InputError(f"--memory {text!r}: is not a size such as 2GiB or 500MB")
+        raise InputError(f"{option} {text!r}: is not a size such as 2GiB or 500MB")
     return int(size)
 
 

@@ -29,10 +29,12 @@ def trend_figure(rows: pd.DataFrame) -> Figure:
     figure, axes = panels([f"{measure}, ratio to {first}" for measure in measures], (6.2, 3.4))
     for measure, ax in zip(measures, axes, strict=False):
         own = rows[rows["measure"] == measure].assign(name=lambda frame: frame["folder"].map(names))
-        for solver, line in own.groupby("solver", sort=False):
-            sns.lineplot(
-                line, x="name", y="ratio", ax=ax, label=plain(str(solver)), marker="o", color=look[str(solver)].colour
-            )
+        alike = dict(list(own.groupby("solver", sort=False)))
+        for above, (solver, line) in enumerate(reversed(alike.items())):
+            own_look = {"color": look[str(solver)].colour, "marker": look[str(solver)].marker, "markersize": 6 + above}
+            # Those below are wider, so that lines that coincide stay visible.
+            width, label = 1.2 + above, plain(str(solver))
+            sns.lineplot(line, x="name", y="ratio", ax=ax, label=label, linewidth=width, zorder=9 - above, **own_look)
         ax.axhline(1, color="0.6", linewidth=0.8)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}x"))
         ax.set(xlabel="run folder", ylabel=f"{measure}: geometric mean of ratios")
