@@ -22,7 +22,7 @@ from bench.verification.folder import verify_folder
 from instances.errors import InputError
 from instances.files import model_from_json, write_instance
 from solvers.core import registry
-from solvers.core.sources import solver_digest
+from solvers.core.sources import _digest, solver_digest
 from tests.bench.folders import ERROR, GOOD, folder_with, record, task
 from tests.editing import hand_instance
 
@@ -67,16 +67,16 @@ def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
     monkeypatch.setitem(sys.modules, "changing_solver", module)
     spec.loader.exec_module(module)
     monkeypatch.setitem(registry._FOUND, "changing", module.Changing)
-    solver_digest.cache_clear()
+    _digest.cache_clear()
 
     def replace(old: str, new: str) -> None:
         text = file.read_text()
         assert old in text
         file.write_text(text.replace(old, new))
-        solver_digest.cache_clear()
+        _digest.cache_clear()
 
     yield replace
-    solver_digest.cache_clear()
+    _digest.cache_clear()
 
 
 @pytest.fixture

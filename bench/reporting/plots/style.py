@@ -39,7 +39,7 @@ SOLVERS = {
     "brute": Style("#000000", "D"),
     "cpsat": Style("#009e73", "v"),
     "milp": Style("#d55e00", "<"),
-    "routes": Style("#7b3fa0", ">"),
+    "exec": Style("#7b3fa0", ">"),
     "bound": Style("#b8a600", "d"),
 }
 OTHERS = (Style("#56b4e9", "h"), Style("#882255", "*"), Style("#117733", "p"), Style("#332288", "8"))
