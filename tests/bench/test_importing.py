@@ -23,6 +23,19 @@ def test_the_template_becomes_an_instance_that_has_plans(tmp_path: Path, call: C
     assert solved.json["status"] == "feasible"
 
 
+def test_the_commands_of_the_readme_lead_to_a_plan(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Call,  # noqa: F811
+) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    line = next(line.strip() for line in readme.splitlines() if "import --gpus" in line)
+    call("import", "--template", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert call(*line.split()[1:]).code == 0
+    assert call("solve", "mine.json", "--solver", "contiguous", "--json").json["status"] == "feasible"
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
