@@ -14,6 +14,7 @@ from instances.disk import read_text
 from instances.errors import InputError
 from instances.importing.tables import Row, read_rows
 
+COLUMNS = ("site", "gpu", "count", "power_w", "tflops", "memory_gib")
 LISTED = re.compile(r"GPU \d+: (?P<name>.+?)(?: \(UUID: .*\))?")
 MAKER = re.compile(r"\b(nvidia|tesla|geforce|quadro|graphics|device)\b", re.IGNORECASE)
 
@@ -64,6 +65,9 @@ def _plain(name: str) -> str:
 
 def _of_table(path: Path) -> Iterator[SiteGpus]:
     for row in read_rows(path, ("site", "gpu", "count")):
+        unknown = [column for column in row.cells if column not in COLUMNS]
+        if unknown:
+            raise InputError(f"{path}: unknown column {unknown[0]!r}; known are {', '.join(COLUMNS)}")
         count = row.number("count", 1)
         if not count.is_integer() or count > 100_000:
             raise InputError(f"{row.where}: count: found {row.cells['count']}, expected a whole number up to 100,000")

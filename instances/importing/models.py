@@ -46,6 +46,10 @@ def model_of_config(config: object, source: str) -> Model:
         raise InputError(f"{source}: {error.args[0]}: is missing") from None
     hidden, heads = shape["hidden"], shape["heads"]
     width = config.get("head_dim")
+    numbers = {"head_dim": width or 0, "hidden_size": hidden, "num_attention_heads": heads}
+    for field, value in numbers.items():
+        if not isinstance(value, int):
+            raise InputError(f"{source}: {field}: found {value!r}, expected a whole number")
     if width is not None and width * heads != hidden:
         raise InputError(
             f"{source}: head_dim: {heads} heads of {width} are {heads * width} wide, hidden_size is {hidden}: the cost "
@@ -62,7 +66,7 @@ def model_of_config(config: object, source: str) -> Model:
 def _refuse(config: Config, source: str) -> None:
     """What the cost model cannot state."""
     for field in ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"):
-        if config.get(field) and config[field] > 1:
+        if config.get(field) not in (None, 0, 1):
             raise InputError(f"{source}: {field}: a mixture of {config[field]} experts; the model has dense blocks")
     width = config.get("word_embed_proj_dim")
     if width is not None and width != config.get("hidden_size"):

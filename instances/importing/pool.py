@@ -57,6 +57,13 @@ def import_pool(
         raise InputError(f"{gpus}: {small[0].gpu.name}: has less memory than --reserve keeps back")
     work = Workload.of(shape, training)
     groups = [_group(entry, work, reserve) for entry in placed]
+    names = [group.name for group in groups]
+    groups = [
+        group.model_copy(update={"name": f"{group.name}-{names[:k].count(group.name) + 1}"})
+        if group.name in names[:k]
+        else group
+        for k, group in enumerate(groups)
+    ]
     counts = {site: sum(entry.count for entry in placed if entry.site == site) for site in _sites(placed)}
     several = [site for site, count in counts.items() if count > 1]
     found, notes = complete(read_links(links), counts, several, fill)

@@ -56,6 +56,9 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[Row]:
         raise InputError(f"{path}: is empty; the first line names its columns: {', '.join(needed)}")
     separator = ";" if lines[0][1].count(";") > lines[0][1].count(",") else ","
     header = [name.strip().lower() for name in next(csv.reader([lines[0][1]], delimiter=separator))]
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}: row {lines[0][0]}: has two columns {twice[0]!r}; leave one")
     missing = [name for name in needed if name not in header]
     if missing:
         raise InputError(f"{path}: row {lines[0][0]}: has no column {missing[0]!r}, but {', '.join(header)}")

@@ -33,6 +33,8 @@ def test_a_configuration_has_the_parameters_of_the_model_card(name: str) -> None
     [
         ({"num_local_experts": 8}, "num_local_experts: a mixture of 8 experts"),
         ({"head_dim": 256}, "head_dim: 32 heads of 256 are 8192 wide, hidden_size is 4096"),
+        ({"num_local_experts": "8"}, "num_local_experts: a mixture of 8 experts"),
+        ({"head_dim": "128"}, "head_dim: found '128', expected a whole number"),
         ({"model_type": "t5"}, "model_type 't5': unknown; known are llama"),
         ({"hidden_size": None}, "hidden"),
         ({"num_key_value_heads": 7}, "kv_heads: 7 does not divide heads"),
@@ -176,6 +178,12 @@ WRONG: list[tuple[str, str, str]] = [
     (GPUS.replace("A40,4", "A40,2.5"), LINKS, "gpus.csv: row 2: count: found 2.5, expected a whole number"),
     (GPUS.replace("A40,4", "A40,"), LINKS, "gpus.csv: row 2: count: is empty"),
     (GPUS.replace("A40,4", "A40,4,5"), LINKS, "gpus.csv: row 2: has 4 cells, the header has 3"),
+    (
+        GPUS.replace("count\n", "count,gpu\n").replace("\nhamburg,A40,4", "\nhamburg,A40,4,T4"),
+        LINKS,
+        "two columns 'gpu'",
+    ),
+    ("site,gpu,count,efficiency\na,A40,1,0.4\n", LINKS, "unknown column 'efficiency'; known are site, gpu, count"),
     (GPUS, "", "links.csv: is empty"),
     (GPUS, LINKS.replace("rtt [ms]", "rtt"), "column 'rtt': has no known unit; write one of ms, s, us"),
     (GPUS, LINKS.replace("Gbit/s", "Gfurlong"), "has no known unit; write one of gbit/s"),
@@ -216,6 +224,15 @@ def test_missing_pairs_are_filled_on_request_and_marked(tmp_path: Path) -> None:
 def test_a_gpu_alone_at_its_site_needs_no_link_inside(tmp_path: Path) -> None:
     made = imported(tmp_path, "site,gpu,count\na,A40,1\nb,A40,1\n", "from,to,rtt [s],rate [MB/s]\na,b,0,9\nb,a,0,9\n")
     assert made.network.bandwidth == ((None, 9e6), (9e6, None))
+
+
+def test_equal_gpus_with_other_figures_are_groups_of_their_own(tmp_path: Path) -> None:
+    made = imported(tmp_path, "site,gpu,count,power_w\nhamburg,A40,1,200\nhamburg,A40,2,250\nlyon,A40,2,200\n")
+    assert [(group.name, group.power_active) for group in made.groups] == [
+        ("hamburg-a40", 200),
+        ("hamburg-a40-2", 250),
+        ("lyon-a40", 200),
+    ]
 
 
 def test_memory_is_kept_back(tmp_path: Path) -> None:
