@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from instances.catalogue.gpus import gpu_type
 from instances.catalogue.networks import Link
 from instances.catalogue.reading import sources
 from instances.errors import InputError
@@ -105,13 +106,17 @@ def _network(sites: Sequence[str], links: dict[tuple[str, str], Link | None]) ->
 def _explained_groups(placed: Sequence[SiteGpus], groups: Sequence[Group], reserve: int) -> list[str]:
     lines = []
     for entry, group in zip(placed, groups, strict=True):
-        kind = entry.gpu
+        kind, known = entry.gpu, gpu_type(entry.gpu.name)
+        speed = (
+            f"dense fp16 peak x efficiency ({kind.basis['efficiency']})" if kind.flops == known.flops else "as given"
+        )
+        power = kind.basis["power_active"] if kind.power_active == known.power_active else "as given"
+        waiting = kind.basis["power_waiting"] if kind.power_waiting == known.power_waiting else "from that"
         lines += [
-            f"{group.name}: flops = {group.flops:.6g} FLOP/s: dense fp16 peak x efficiency "
-            f"({kind.basis['efficiency']})",
+            f"{group.name}: flops = {group.flops:.6g} FLOP/s: {speed}",
             f"{group.name}: memory = {group.memory:.0f} bytes: {kind.memory:.0f} reported - {reserve} kept back",
-            f"{group.name}: power = {group.power_active:g} W computing ({kind.basis['power_active']}), "
-            f"{group.power_idle:g} W waiting ({kind.basis['power_waiting']})",
+            f"{group.name}: power = {group.power_active:g} W computing ({power}), "
+            f"{group.power_idle:g} W waiting ({waiting})",
             f"{group.name}: half_batch = {group.half_batch:g} sequences: block overhead "
             f"{1e3 * kind.block_overhead_s:g} ms x flops / (3 x forward FLOPs of a block) "
             f"({kind.basis['block_overhead']})",

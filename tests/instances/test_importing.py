@@ -280,6 +280,15 @@ def test_what_ping_and_iperf3_print_is_read(tmp_path: Path) -> None:
         read_links(tmp_path)
 
 
+def test_figures_of_the_owner_are_not_ascribed_to_the_catalogue(tmp_path: Path) -> None:
+    (tmp_path / "gpus.csv").write_text("site,gpu,count,power_w,tflops\na,A40,2,200,33\n")
+    (tmp_path / "links.csv").write_text("from,to,rtt [ms],rate [MB/s]\na,a,1,900\n")
+    made = import_pool(tmp_path / "gpus.csv", tmp_path / "links.csv", "gpt2-medium", 8, (1,), "full", "pool")
+    text = "\n".join(made.explained)
+    assert "flops = 3.3e+13 FLOP/s: as given" in text
+    assert "power = 200 W computing (as given)" in text
+
+
 def test_every_figure_is_explained(tmp_path: Path) -> None:
     (tmp_path / "gpus.csv").write_text(GPUS)
     (tmp_path / "links.csv").write_text(LINKS)
